@@ -5,20 +5,15 @@
  * Totals have a call when it ends. Of one that is open while a sample is taken, the time so far is of that sample, and
  * is taken off when it has ended: so nobody is longer in MPI than there is time between two samples. */
 #include "base/index.h"
-#include "format/mpic_sample.h"
 #include "format/mpix_layout.h"
 #include "postproc/export_samples.h"
 #include "postproc/export.h"
+#include "postproc/read/replay.h"
 #include "postproc/read/sampled.h"
-
-/* The sum of what one thread did by a signature; counts of a whole sample are from the start. */
-struct counted {
-	uint64_t calls, ticks;
-};
 
 /* The call that a thread is in. */
 struct open_part {
-	bool is, is_still; /* there is one; it is that of the sample before */
+	bool is;	   /* there is one */
 	uint32_t op, site; /* as in mpix_sample_cell */
 	uint64_t age_ticks;
 };
@@ -26,12 +21,9 @@ struct open_part {
 struct lane_samples {
 	const struct process *process;
 	uint32_t thread;
-	bool touched;		     /* by the sample at hand */
-	struct open_part was, now;   /* as of the sample before, and of the one at hand */
-	uint64_t debt;		     /* ticks of calls that have ended but are in no total yet */
-	VEC(struct counted) counted; /* by signature id of the file */
-	struct mpic_system system;   /* counted so far */
-	double ns_per_tick; /* its times were repaired, so that its clock is in nanoseconds; 0: they were not */
+	struct open_part was; /* as of the last sample */
+	uint64_t debt;	      /* ticks of calls that have ended but are in no total yet */
+	double ns_per_tick;   /* its times were repaired, so that its clock is in nanoseconds; 0: they were not */
 	VEC(struct mpix_sample_cell) cells;
 	struct mpix_sample_thread row; /* of the sample at hand */
 };
@@ -39,9 +31,8 @@ struct lane_samples {
 struct node_samples {
 	VEC(struct sampled) samples;
 	size_t next;
-	VEC(uint32_t) first_lane;	    /* by process of the file, plus 1; 0: not of this world */
-	uint64_t seq, tick, interval_ticks; /* of the last that was read; since the one before it, 0: not known */
-	VEC(uint32_t) touched;		    /* lanes */
+	VEC(uint32_t) first_lane; /* by process of the file, plus 1; 0: not of this world */
+	struct live_node live;
 };
 
 struct sampling {
@@ -104,24 +95,9 @@ static int find_lanes(struct sampling *x)
 
 /* ---- one sample of one node ---- */
 
-static struct lane_samples *lane_at(struct sampling *x, uint32_t node, uint32_t process, uint32_t thread)
-{
-	const struct node_samples *n = &x->nodes[node];
-	if (process >= n->first_lane.n || n->first_lane.at[process] == 0)
-		return NULL;
-	uint32_t first = n->first_lane.at[process] - 1;
-	const struct process *p = x->lanes[first].process;
-	return thread == 0 || thread < p->threads.n ? &x->lanes[first + thread] : NULL;
-}
-
 static uint64_t bounded(uint64_t value)
 {
 	return value < MPIX_TICKS_MAX ? value : MPIX_TICKS_MAX - 1;
-}
-
-static uint64_t above(uint64_t value, uint64_t before)
-{
-	return value > before ? value - before : 0;
 }
 
 struct wanted {
@@ -161,73 +137,59 @@ static uint64_t in_clock(const struct lane_samples *l, uint64_t ticks)
 	return l->ns_per_tick <= 0 ? ticks : ns < (double)MPIX_TICKS_MAX ? (uint64_t)ns : MPIX_TICKS_MAX - 1;
 }
 
-static int add_total(struct sampling *x, struct lane_samples *l, const struct mpic_sample_item *item, bool whole)
+static int add_total(struct sampling *x, struct lane_samples *l, const struct live_came *came)
 {
 	const struct process *p = l->process;
-	if (l->thread >= p->threads.n || item->sig >= p->threads.at[l->thread].sig_of.n)
+	if (l->thread >= p->threads.n || came->sig >= p->threads.at[l->thread].sig_of.n)
 		return 0; /* nothing says what it was */
-	if (vec_reach(&l->counted, item->sig) < 0)
-		return -ENOMEM;
-	struct counted *c = &l->counted.at[item->sig];
-	uint64_t calls = whole ? above(item->calls, c->calls) : item->calls;
-	uint64_t came = whole ? above(item->ticks, c->ticks) : item->ticks;
-	uint64_t ticks = in_clock(l, c->ticks + came) - in_clock(l, c->ticks);
-	c->calls += calls;
-	c->ticks += came;
-	if (calls == 0 && ticks == 0)
-		return 0;
-	uint32_t at = p->threads.at[l->thread].sig_of.at[item->sig];
+	uint64_t ticks = in_clock(l, came->ticks_before + came->ticks) - in_clock(l, came->ticks_before);
+	uint32_t at = p->threads.at[l->thread].sig_of.at[came->sig];
 	const struct sig *sig = at > 0 && at <= p->sigs.n ? &p->sigs.at[at - 1] : NULL;
 	struct mpix_sample_cell *cell = cell_at(x, l, sig);
 	uint64_t bytes = 0;
 	if (cell == NULL)
 		return -ENOMEM;
-	if (sig != NULL && __builtin_mul_overflow(calls, sig->call_bytes, &bytes))
+	if (sig != NULL && __builtin_mul_overflow(came->calls, sig->call_bytes, &bytes))
 		bytes = MPIX_TICKS_MAX;
-	cell->calls = bounded(cell->calls + bounded(calls));
+	cell->calls = bounded(cell->calls + bounded(came->calls));
 	cell->ticks = bounded(cell->ticks + bounded(ticks));
 	cell->bytes = bounded(cell->bytes + bounded(bytes));
 	return 0;
 }
 
-static void add_system(struct lane_samples *l, const struct mpic_system *now, bool whole)
+static void add_system(struct lane_samples *l, struct live_thread *t)
 {
-	uint64_t cpu_ns = whole ? above(now->cpu_ns, l->system.cpu_ns) : now->cpu_ns;
-	uint64_t wait_ns = whole ? above(now->wait_ns, l->system.wait_ns) : now->wait_ns;
-	l->system.cpu_ns += cpu_ns;
-	l->system.wait_ns += wait_ns;
+	if (!t->has_system)
+		return;
 	l->row.known |= MPIX_SAMPLE_SYSTEM;
-	l->row.cpu_ns = bounded(l->row.cpu_ns + bounded(cpu_ns));
-	l->row.ready_ns = bounded(l->row.ready_ns + bounded(wait_ns));
+	l->row.cpu_ns = bounded(l->row.cpu_ns + bounded(t->cpu_ns));
+	l->row.ready_ns = bounded(l->row.ready_ns + bounded(t->wait_ns));
+	t->cpu_ns = t->wait_ns = 0;
 }
 
 /* ---- calls that are open ---- */
 
-static void open_by(struct sampling *x, struct lane_samples *l, uint16_t local_op, uint64_t address)
+static struct open_part open_by(struct sampling *x, const struct lane_samples *l, uint16_t local_op, uint64_t address)
 {
 	const struct process *p = l->process;
 	const struct sig *sig = calls_find(x->calls, p, local_op, address);
 	uint32_t op = sig != NULL				       ? sig->op
 		      : local_op < p->ops.n && p->ops.at[local_op] > 0 ? p->ops.at[local_op] - 1
 								       : NONE;
-	l->now.op = op == NONE ? (uint32_t)x->s->ops.n : op;
-	l->now.site = sig == NULL || sig->site == NONE ? MPIX_NO_CALLSITE : sig->site;
+	return (struct open_part){true, op == NONE ? (uint32_t)x->s->ops.n : op,
+				  sig == NULL || sig->site == NONE ? MPIX_NO_CALLSITE : sig->site, 0};
 }
 
-static void open_call(struct sampling *x, struct lane_samples *l, const struct mpic_sample_item *item)
+static struct open_part open_call(struct sampling *x, const struct lane_samples *l, const struct live_thread *t)
 {
 	const struct process *p = l->process;
 	struct sig_call call;
-	l->now = (struct open_part){.is = true, .age_ticks = item->age_ticks};
-	if (item->nwords > 0 && sig_decode(item->words, item->nwords, &call) == 0) {
-		open_by(x, l, call.op, call.address);
-		return;
-	}
-	const struct thread *t = l->thread < p->threads.n ? &p->threads.at[l->thread] : NULL;
-	uint32_t at = item->nwords == 0 && t != NULL && item->sig < t->sig_of.n ? t->sig_of.at[item->sig] : 0;
-	l->now.is = at > 0 && at <= p->sigs.n;
-	if (l->now.is)
-		open_by(x, l, p->sigs.at[at - 1].call.op, p->sigs.at[at - 1].call.address);
+	if (t->nwords > 0 && sig_decode(t->words, t->nwords, &call) == 0)
+		return open_by(x, l, call.op, call.address);
+	const struct thread *known = l->thread < p->threads.n ? &p->threads.at[l->thread] : NULL;
+	uint32_t at = t->nwords == 0 && known != NULL && t->sig < known->sig_of.n ? known->sig_of.at[t->sig] : 0;
+	return at > 0 && at <= p->sigs.n ? open_by(x, l, p->sigs.at[at - 1].call.op, p->sigs.at[at - 1].call.address)
+					 : (struct open_part){false};
 }
 
 /* As much of what is owed as the cell has. */
@@ -238,18 +200,13 @@ static void pay(struct lane_samples *l, struct mpix_sample_cell *cell)
 	l->debt -= part;
 }
 
-static int settle(struct sampling *x, struct lane_samples *l, uint64_t interval_ticks)
+static int settle(struct sampling *x, struct lane_samples *l, const struct live_thread *t)
 {
-	struct open_part was = l->was, now = l->now;
-	bool known = was.is && interval_ticks > 0;
-	if (now.is_still) {
-		now = was;
-		now.is = known;
-		now.age_ticks += interval_ticks;
-	}
-	bool same = now.is && known && now.op == was.op && now.site == was.site &&
-		    now.age_ticks == was.age_ticks + interval_ticks;
+	struct open_part was = l->was;
+	bool same = was.is && t->open && t->still > 0;
+	struct open_part now = same ? was : t->open ? open_call(x, l, t) : (struct open_part){false};
 	struct mpix_sample_cell *cell;
+	now.age_ticks = t->age_ticks;
 	if (was.is && !same) {
 		l->debt += in_clock(l, was.age_ticks);
 		if ((cell = cell_of(x, l, was.op, was.site)) == NULL)
@@ -265,75 +222,42 @@ static int settle(struct sampling *x, struct lane_samples *l, uint64_t interval_
 		cell->ticks = bounded(cell->ticks + bounded(ticks));
 	}
 	l->was = now;
-	l->touched = false;
 	return 0;
 }
 
-static int settle_all(struct sampling *x, struct node_samples *n)
+static int add_thread(struct sampling *x, struct lane_samples *l, struct live_thread *t)
 {
+	struct live_came came;
 	int code = 0;
-	for (size_t i = 0; i < n->touched.n && code == 0; i++)
-		code = settle(x, &x->lanes[n->touched.at[i]], n->interval_ticks);
-	n->touched.n = 0;
-	return code;
+	add_system(l, t);
+	while (code == 0 && replay_take(t, &came))
+		code = add_total(x, l, &came);
+	return code == 0 ? settle(x, l, t) : code;
 }
 
-static int touch(struct sampling *x, uint32_t node, struct lane_samples *l)
+static int add_process(struct sampling *x, struct lane_samples *first, struct live_process *live)
 {
-	if (l->touched)
-		return 0;
-	l->touched = true;
-	l->now = (struct open_part){0};
-	return vec_push(&x->nodes[node].touched, (uint32_t)(l - x->lanes));
-}
-
-static int add_item(struct sampling *x, uint32_t node, const struct mpic_sample_item *item, bool whole)
-{
-	if (item->type == MPIC_SAMPLE_MEMORY)
-		return 0; /* of the node: has no process */
-	bool of_process = item->type == MPIC_SAMPLE_PROCESS;
-	struct lane_samples *l = lane_at(x, node, item->process, of_process ? 0 : item->thread);
-	if (l == NULL)
-		return 0;
-	if (of_process && item->resident_bytes > 0) {
-		l->row.known |= MPIX_SAMPLE_RESIDENT;
-		l->row.resident_bytes = bounded(item->resident_bytes);
+	const struct process *p = first->process;
+	int code = 0;
+	if (live->resident_bytes > 0) {
+		first->row.known |= MPIX_SAMPLE_RESIDENT;
+		first->row.resident_bytes = bounded(live->resident_bytes);
 	}
-	if (item->type == MPIC_SAMPLE_THREAD)
-		return touch(x, node, l);
-	if (item->type == MPIC_SAMPLE_SYSTEM)
-		add_system(l, &item->system, whole);
-	if (item->type == MPIC_SAMPLE_OPEN)
-		open_call(x, l, item);
-	if (item->type == MPIC_SAMPLE_STILL)
-		l->now.is_still = true;
-	return item->type == MPIC_SAMPLE_TOTAL ? add_total(x, l, item, whole) : 0;
-}
-
-/* What a sample calls the one before is that only if it was read. */
-static void follow(struct node_samples *n, uint64_t seq, uint64_t tick)
-{
-	n->interval_ticks = n->tick > 0 && seq == n->seq + 1 && tick > n->tick ? tick - n->tick : 0;
-	n->seq = seq;
-	n->tick = tick;
+	for (size_t i = 0; i < live->threads.n && (i == 0 || i < p->threads.n) && code == 0; i++)
+		code = add_thread(x, first + i, &live->threads.at[i]);
+	return code;
 }
 
 /* What cannot be decoded is left out. */
 static int add_sample(struct sampling *x, uint32_t node, const struct sampled *sample)
 {
-	const struct mpic_file *file = &x->s->nodes.at[node].file;
-	struct mpic_sample head;
-	struct mpic_sample_reader r;
-	struct mpic_sample_item item;
-	int code = mpic_read(file, &sample->block, &x->payload, NULL);
-	if (code == 0)
-		code = mpic_sample_begin(cursor_over(x->payload.data, x->payload.len_bytes), &head, &r);
-	if (code == 0)
-		follow(&x->nodes[node], sample->block.seq, head.tick);
-	while (code == 0 && mpic_sample_next(&r, &item) == 1)
-		code = add_item(x, node, &item, head.whole);
-	int settled = settle_all(x, &x->nodes[node]);
-	return code == -ENOMEM || settled == -ENOMEM ? -ENOMEM : 0;
+	struct node_samples *n = &x->nodes[node];
+	uint64_t before = n->live.samples;
+	int code = replay_add(&n->live, &x->s->nodes.at[node], &sample->block) == -ENOMEM ? -ENOMEM : 0;
+	for (size_t i = 0; n->live.samples > before && i < n->live.processes.n && i < n->first_lane.n && code == 0; i++)
+		if (n->live.processes.at[i].seen && n->first_lane.at[i] > 0)
+			code = add_process(x, &x->lanes[n->first_lane.at[i] - 1], &n->live.processes.at[i]);
+	return code;
 }
 
 /* ---- all nodes at one moment ---- */
@@ -494,12 +418,10 @@ void samples_free(struct sampling *x)
 	for (size_t i = 0; x->nodes != NULL && i < x->s->nodes.n; i++) {
 		vec_done(&x->nodes[i].samples);
 		vec_done(&x->nodes[i].first_lane);
-		vec_done(&x->nodes[i].touched);
+		replay_done(&x->nodes[i].live);
 	}
-	for (uint32_t i = 0; x->lanes != NULL && i < x->nlanes; i++) {
-		vec_done(&x->lanes[i].counted);
+	for (uint32_t i = 0; x->lanes != NULL && i < x->nlanes; i++)
 		vec_done(&x->lanes[i].cells);
-	}
 	calls_free(x->calls);
 	free(x->nodes);
 	free(x->lanes);

@@ -88,19 +88,13 @@ static void add_sum(struct writer *w, const struct sig *sig, uint64_t calls, uin
 	s->bytes += sig != NULL ? calls * sig->call_bytes : 0;
 }
 
-/* What was added since the merged sample before; it counts as handed on. */
+/* What was added since the merged sample before. */
 static void put_totals(struct writer *w, const struct process *p, uint32_t thread, struct live_thread *t)
 {
-	for (size_t id = 0; id < t->totals.n; id++) {
-		struct live_total *x = &t->totals.at[id];
-		uint64_t calls = x->calls > x->given ? x->calls - x->given : 0;
-		uint64_t ticks = x->ticks > x->given_ticks ? x->ticks - x->given_ticks : 0;
-		if (calls == 0 && ticks == 0)
-			continue;
-		x->given += calls;
-		x->given_ticks += ticks;
-		w->mpi_ticks += (double)ticks;
-		add_sum(w, sig_at(p, thread, id), calls, ticks);
+	struct live_came came;
+	while (replay_take(t, &came)) {
+		w->mpi_ticks += (double)came.ticks;
+		add_sum(w, sig_at(p, thread, came.sig), came.calls, came.ticks);
 	}
 	w->mpi_ticks += (t->open ? (double)t->age_ticks : 0) - (double)t->given_age;
 	t->given_age = t->open ? t->age_ticks : 0;

@@ -29,27 +29,43 @@ static int thread_at(struct live_node *live, const struct mpic_sample_item *item
 	return 0;
 }
 
-/* Before a sample is added: what is now becomes what was before. A whole one counts from nothing. */
-static void turn(struct live_node *live, bool whole)
+/* The last sample's totals become those before it. A whole one counts from nothing: who is not in it has lost all. */
+static int turn_totals(struct live_thread *t, bool whole)
 {
+	for (size_t i = 0; i < t->came.n; i++) {
+		struct live_total *x = &t->totals.at[t->came.at[i]];
+		x->before = x->calls;
+		x->before_ticks = x->ticks;
+		x->came = false;
+	}
+	t->came.n = 0;
+	for (size_t id = 0; id < t->totals.n && whole; id++) {
+		struct live_total *x = &t->totals.at[id];
+		x->calls = x->ticks = 0;
+		x->came = true;
+		if (vec_push(&t->came, (uint32_t)id) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Before a sample is added: what is now becomes what was before. */
+static int turn(struct live_node *live, const struct mpic_sample *head, bool follows)
+{
+	int code = 0;
 	for (size_t i = 0; i < live->processes.n; i++) {
 		struct live_process *p = &live->processes.at[i];
 		p->seen = false;
-		for (size_t k = 0; k < p->threads.n; k++) {
+		for (size_t k = 0; k < p->threads.n && code == 0; k++) {
 			struct live_thread *t = &p->threads.at[k];
 			t->known_before = true;
-			t->open_before = t->open;
+			t->open_before = t->open && follows;
 			t->age_before = t->open ? t->age_ticks : 0;
 			t->open = t->has_system = false;
-			for (size_t s = 0; s < t->totals.n; s++) {
-				struct live_total *x = &t->totals.at[s];
-				x->before = x->calls;
-				x->before_ticks = x->ticks;
-				if (whole)
-					x->calls = x->ticks = 0;
-			}
+			code = turn_totals(t, head->whole);
 		}
 	}
+	return code;
 }
 
 static int add_total(struct live_node *live, struct live_thread *t, const struct mpic_sample_item *item)
@@ -58,9 +74,30 @@ static int add_total(struct live_node *live, struct live_thread *t, const struct
 		return -EBADMSG;
 	if (vec_reach(&t->totals, item->sig) < 0)
 		return -ENOMEM;
-	t->totals.at[item->sig].calls += item->calls;
-	t->totals.at[item->sig].ticks += item->ticks;
+	struct live_total *x = &t->totals.at[item->sig];
+	if ((!x->came && vec_push(&t->came, item->sig) < 0) || (!x->untaken && vec_push(&t->untaken, item->sig) < 0))
+		return -ENOMEM;
+	x->came = x->untaken = true;
+	x->calls += item->calls;
+	x->ticks += item->ticks;
 	return 0;
+}
+
+bool replay_take(struct live_thread *t, struct live_came *ret)
+{
+	while (t->ntaken < t->untaken.n) {
+		uint32_t sig = t->untaken.at[t->ntaken++];
+		struct live_total *x = &t->totals.at[sig];
+		x->untaken = false;
+		*ret = (struct live_came){sig, x->calls > x->taken ? x->calls - x->taken : 0,
+					  x->ticks > x->taken_ticks ? x->ticks - x->taken_ticks : 0, x->taken_ticks};
+		x->taken += ret->calls;
+		x->taken_ticks += ret->ticks;
+		if (ret->calls > 0 || ret->ticks > 0)
+			return true;
+	}
+	t->untaken.n = t->ntaken = 0;
+	return false;
 }
 
 /* A new agent says it anew, of a call that began when it did: as old as before and the time since, but for rounding. */
@@ -87,6 +124,24 @@ bool replay_holds_up(const struct live_thread *t, const struct live_node *n)
 	return starved || t->system.run_state == 'T' || t->system.run_state == 't';
 }
 
+/* Of a whole sample it counts from the thread's birth. */
+static void add_system(struct live_node *live, struct live_thread *t, struct mpic_system system)
+{
+	if (live->whole) {
+		system.cpu_ns -= system.cpu_ns < t->all_cpu_ns ? system.cpu_ns : t->all_cpu_ns;
+		system.wait_ns -= system.wait_ns < t->all_wait_ns ? system.wait_ns : t->all_wait_ns;
+	}
+	t->has_system = true;
+	t->system = system;
+	t->held_up = replay_holds_up(t, live);
+	if (!t->held_up && t->known_before)
+		t->served_tick = live->tick - live->interval_ticks;
+	t->all_cpu_ns += system.cpu_ns;
+	t->all_wait_ns += system.wait_ns;
+	t->cpu_ns += system.cpu_ns;
+	t->wait_ns += system.wait_ns;
+}
+
 static int add_to_thread(struct live_node *live, struct live_thread *t, const struct mpic_sample_item *item)
 {
 	switch (item->type) {
@@ -101,13 +156,7 @@ static int add_to_thread(struct live_node *live, struct live_thread *t, const st
 		t->age_ticks = t->age_before + live->interval_ticks;
 		return 0;
 	case MPIC_SAMPLE_SYSTEM:
-		t->has_system = true;
-		t->system = item->system;
-		t->held_up = replay_holds_up(t, live);
-		if (!t->held_up && t->known_before)
-			t->served_tick = live->tick - live->interval_ticks;
-		t->cpu_ns += item->system.cpu_ns;
-		t->wait_ns += item->system.wait_ns;
+		add_system(live, t, item->system);
 		return 0;
 	case MPIC_SAMPLE_COUNTERS:
 		t->counters = item->counters;
@@ -152,8 +201,8 @@ static void note_activity(struct live_node *live)
 		for (size_t k = 0; k < live->processes.at[i].threads.n; k++) {
 			struct live_thread *t = &live->processes.at[i].threads.at[k];
 			bool active = t->open || t->active_ns == 0;
-			for (size_t s = 0; s < t->totals.n && !active; s++)
-				active = t->totals.at[s].calls != t->totals.at[s].before;
+			for (size_t s = 0; s < t->came.n && !active; s++)
+				active = t->totals.at[t->came.at[s]].calls != t->totals.at[t->came.at[s]].before;
 			if (active)
 				t->active_ns = live->realtime_ns;
 		}
@@ -183,7 +232,10 @@ static int add_sample(struct live_node *live, const struct node *n, const struct
 	live->interval_ticks = live->samples > 0 && head.tick > live->tick ? head.tick - live->tick : 0;
 	live->tick = head.tick;
 	live->ns_per_tick = ns_per_tick(n, head.tick, head.monotonic_ns);
-	turn(live, head.whole);
+	live->whole = head.whole;
+	bool follows = head.whole || b->seq == live->seq + 1; /* what it says of the one before is of that one */
+	if (turn(live, &head, follows) < 0)
+		return -ENOMEM;
 	live->samples++;
 	live->seq = b->seq;
 	live->realtime_ns = head.realtime_ns;
@@ -224,8 +276,11 @@ void replay_done(struct live_node *live)
 {
 	for (size_t i = 0; i < live->processes.n; i++) {
 		struct live_process *p = &live->processes.at[i];
-		for (size_t k = 0; k < p->threads.n; k++)
+		for (size_t k = 0; k < p->threads.n; k++) {
 			vec_done(&p->threads.at[k].totals);
+			vec_done(&p->threads.at[k].came);
+			vec_done(&p->threads.at[k].untaken);
+		}
 		vec_done(&p->threads);
 	}
 	vec_done(&live->processes);
