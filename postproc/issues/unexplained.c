@@ -69,9 +69,8 @@ static struct place *places_of(const struct analysis *a, unsigned explained)
 static bool all_judged(const struct step *s)
 {
 	for (uint32_t r = 0; r < s->nranks; r++)
-		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->threads.n; i++)
-			if (s->ranks[r]->threads.at[i].lost > 0 || s->ranks[r]->threads.at[i].gap)
-				return false;
+		if (s->ranks[r] != NULL && !process_is_whole(s->ranks[r]))
+			return false;
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include "base/hostlist.h"
 #include "base/json.h"
 #include "postproc/lines/lines.h"
+#include "postproc/read/ends.h"
 
 #include <math.h>
 #include <time.h>
@@ -162,8 +163,7 @@ static void look_at_thread(struct live_rank *r, const struct live_node *n, const
 
 static bool has_ended(const struct process *p, const struct live_process *known)
 {
-	return p->finalized || p->lost || p->aborted ||
-	       (known != NULL && known->state != SAMPLE_RUNNING && known->state != SAMPLE_STARTING);
+	return ends_said(p) || (known != NULL && known->state != SAMPLE_RUNNING && known->state != SAMPLE_STARTING);
 }
 
 static struct live_rank look_at_rank(const struct snapshot *l, uint32_t rank)

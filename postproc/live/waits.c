@@ -7,6 +7,7 @@
  * who waits for its rank is said. */
 #include "postproc/live/snapshot.h"
 #include "postproc/read/comms.h"
+#include "postproc/read/ends.h"
 
 #include <math.h>
 
@@ -15,15 +16,10 @@
 
 /* ---- states ---- */
 
-static bool in_finalize(const struct snapshot *l, const struct live_rank *r)
+static bool has_left(const struct snapshot *l, uint32_t rank)
 {
-	return r->state == LIVE_MPI && r->sig != NULL && states_is_finalize(&l->step, r->sig);
-}
-
-/* It sends nothing any more. */
-static bool has_left(const struct snapshot *l, const struct live_rank *r)
-{
-	return r->state == LIVE_ENDED || in_finalize(l, r);
+	const struct process *p = l->step.ranks[rank];
+	return l->ranks.at[rank].state == LIVE_ENDED || (p != NULL && ends_left(&l->step, p));
 }
 
 /* The last moment that all nodes which speak have sampled. */
@@ -88,7 +84,7 @@ static bool is_heard(const struct live_rank *x)
 static int add_rank(struct snapshot *l, struct states_of *s, uint32_t rank)
 {
 	const struct live_rank *x = &l->ranks.at[rank];
-	if (has_left(l, x)) /* what it sent last may be under way until the next sample */
+	if (has_left(l, rank)) /* what it sent last may be under way until the next sample */
 		return states_ended(s, rank, x->still);
 	if (!is_heard(x))
 		return 0;
@@ -117,19 +113,16 @@ static int note_all_waited(struct snapshot *l, struct graph *g)
 
 /* ---- all ---- */
 
-/* Nobody is outside of MPI, each has been in its call for long, and none of these may take as long as it likes. */
-static bool has_stalled(const struct snapshot *l)
+/* Nobody is outside of MPI, each has been in its call for long, and in none that goes on without others. */
+static bool nobody_advances(const struct snapshot *l)
 {
 	uint32_t waiting = 0;
 	for (uint32_t r = 0; r < l->step.nranks; r++) {
 		const struct live_rank *x = &l->ranks.at[r];
-		if (has_left(l, x) && x->still)
+		if (has_left(l, r) && x->still)
 			continue;
-		if (x->state != LIVE_MPI || x->sig == NULL || !x->still || !(x->since_s >= STALL_S))
-			return false;
-		enum sig_shape shape = x->sig->call.shape;
-		if (shape != SIG_SEND && shape != SIG_RECV && shape != SIG_SENDRECV && shape != SIG_PROBE &&
-		    shape != SIG_COLL && shape != SIG_COMPLETE)
+		if (x->state != LIVE_MPI || x->sig == NULL || !x->still || !(x->since_s >= STALL_S) ||
+		    ends_works(&l->step, x->sig))
 			return false;
 		waiting++;
 	}
@@ -153,7 +146,7 @@ int snapshot_waits(struct snapshot *l)
 		code = cores_find(&g, &l->cores);
 	if (code == 0)
 		code = note_all_waited(l, &g);
-	l->stuck = !l->over && (l->cores.at.n > 0 || has_stalled(l));
+	l->stuck = !l->over && (l->cores.at.n > 0 || nobody_advances(l));
 	graph_done(&g);
 	return code;
 }

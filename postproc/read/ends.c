@@ -11,6 +11,19 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
+bool ends_said(const struct process *p)
+{
+	return p->finalized || p->aborted || p->lost;
+}
+
+bool ends_left(const struct step *s, const struct process *p)
+{
+	for (size_t i = 0; i < p->open.n; i++)
+		if (step_is_finalize(s, &p->sigs.at[p->open.at[i].sig]))
+			return true;
+	return p->finalized;
+}
+
 /* ---- when a process ended ---- */
 
 /* The last moment that the agent of the node tells of. */
@@ -32,7 +45,7 @@ static int64_t over_by(const struct node *n, const struct process *p)
 
 static void decide(const struct node *n, struct process *p, int64_t last_tick)
 {
-	bool runs = !n->file.finished && !p->finalized && !p->aborted && !p->lost;
+	bool runs = !n->file.finished && !ends_said(p);
 	int64_t seen = json_tick(p->meta, "seen_tick"), over = runs ? 0 : over_by(n, p);
 	if (p->end_ns != 0) {
 		p->end_known = END_SAID;
@@ -93,9 +106,12 @@ static void end_with_the_first(struct step *s)
 
 /* ---- since when nobody advanced ---- */
 
-/* In a call that goes on without others: it writes to a file, or asks again and again. */
-static bool works(const struct step *s, const struct sig *sig)
+bool ends_works(const struct step *s, const struct sig *sig)
 {
+	static const char *const outside[] = {"MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join"};
+	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]) && sig->op != NONE; i++)
+		if (strcmp(s->ops.at[sig->op], outside[i]) == 0)
+			return true;
 	return step_class(s, sig) == MPIX_IO || (sig->call.flags & SIG_POLLS) != 0;
 }
 
@@ -132,7 +148,7 @@ static int64_t advanced(const struct step *s, const struct process *p, bool any_
 		const struct open_sig *o = step_open(p, t);
 		if (o == NULL && !has_called(p, t))
 			continue;
-		if (o == NULL || o->enter_ns == TIME_ABSENT || works(s, &p->sigs.at[o->sig]))
+		if (o == NULL || o->enter_ns == TIME_ABSENT || ends_works(s, &p->sigs.at[o->sig]))
 			return p->end_ns;
 		at_ns = later(at_ns, o->enter_ns);
 	}

@@ -11,6 +11,13 @@
 
 #include "postproc/read/step.h"
 
+/* Its own record says that it is over. */
+bool ends_said(const struct process *p);
+/* It sends nothing any more: it is behind its MPI_Finalize, or in it. */
+bool ends_left(const struct step *s, const struct process *p);
+/* In a call that goes on without the others: it moves data of its own, asks again and again, or waits for another
+ * program. */
+bool ends_works(const struct step *s, const struct sig *sig);
 /* As ticks, before clocks are converted: end_ns of all processes; 0 where nothing tells. */
 void ends_decide(struct step *s);
 /* It lived then: an event of it ended, or a call began. TIME_ABSENT is passed over. */

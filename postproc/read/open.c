@@ -1,6 +1,7 @@
 /* open.c - the calls in which a process died, or is. In: "open" of its META (collect/open.c), samples of its node.
  * Out: process.open, each with a signature that no event has. */
 #include "base/json.h"
+#include "postproc/read/ends.h"
 #include "postproc/read/load.h"
 #include "postproc/read/replay.h"
 
@@ -132,7 +133,7 @@ static int note_process(struct process *p, const struct live_node *n, const stru
 /* Its agent did not live to see its end: what it was in at the end only samples tell. */
 static bool was_cut(const struct step *s, const struct process *p)
 {
-	return !s->nodes.at[p->node].file.finished && !p->finalized && !p->aborted && !p->lost && p->open.n == 0;
+	return !s->nodes.at[p->node].file.finished && !ends_said(p) && p->open.n == 0;
 }
 
 static int take_samples(struct process *p, const struct live_node *n, const struct live_process *known)

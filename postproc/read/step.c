@@ -69,6 +69,19 @@ bool step_is_message(const char *op)
 	return strcasestr(op, "send") != NULL || strcasestr(op, "recv") != NULL;
 }
 
+bool process_is_whole(const struct process *p)
+{
+	for (size_t i = 0; i < p->threads.n; i++)
+		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap)
+			return false;
+	return p->bad_blocks == 0;
+}
+
+bool step_is_finalize(const struct step *s, const struct sig *sig)
+{
+	return sig->op != NONE && strcmp(s->ops.at[sig->op], "MPI_Finalize") == 0;
+}
+
 enum mpix_class step_class(const struct step *s, const struct sig *sig)
 {
 	switch (sig->call.shape) {

@@ -319,7 +319,10 @@ static inline void add_ns(int64_t *sum, int64_t ns)
 
 /* How many events of p (may be NULL) are in the record; parts of one call count once. */
 uint64_t step_events(const struct process *p);
-/* Colour class of a call. */
+/* Is every call of p, up to its last, among them? */
+bool process_is_whole(const struct process *p);
 /* Does an operation of that name send or receive, from one to one? */
 bool step_is_message(const char *op);
+bool step_is_finalize(const struct step *s, const struct sig *sig);
+/* Colour class of a call. */
 enum mpix_class step_class(const struct step *s, const struct sig *sig);

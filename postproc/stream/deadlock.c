@@ -6,6 +6,7 @@
  * never helps anybody. What had been sent or posted and had not met its partner is under way. Where events are missing,
  * those who stood in their calls at the last samples are judged as those of a step that runs. */
 #include "postproc/stream/deadlock.h"
+#include "postproc/read/ends.h"
 #include "postproc/read/exits.h"
 #include "postproc/read/sites.h"
 #include "postproc/state/graph.h"
@@ -15,31 +16,13 @@
 #include <stdio.h>
 
 /* Of a file that was cut, single calls end before what its last sample saw. */
-static bool is_cut(const struct process *p)
+static bool is_whole(const struct process *p)
 {
 	for (size_t i = 0; i < p->open.n; i++)
 		if (p->open.at[i].sampled &&
 		    p->threads.at[p->open.at[i].thread].read < p->threads.at[p->open.at[i].thread].calls)
-			return true;
-	return false;
-}
-
-static bool is_whole(const struct process *p)
-{
-	if (is_cut(p))
-		return false;
-	for (size_t i = 0; i < p->threads.n; i++)
-		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap)
 			return false;
-	return p->bad_blocks == 0;
-}
-
-static bool has_ended(const struct step *s, const struct process *p)
-{
-	bool ended = p->finalized;
-	for (size_t i = 0; i < p->open.n; i++)
-		ended |= states_is_finalize(s, &p->sigs.at[p->open.at[i].sig]);
-	return ended;
+	return process_is_whole(p);
 }
 
 static bool died(const struct process *p)
@@ -173,7 +156,7 @@ static int add_rank(const struct stream *st, struct states_of *x, uint32_t rank,
 	const struct process *p = st->step->ranks[rank];
 	if (p == NULL || !is_whole(p))
 		return 0;
-	bool ended = has_ended(st->step, p) || (deaths && died(p));
+	bool ended = ends_left(st->step, p) || (deaths && died(p));
 	if (!ended && (exits_by_itself(p) || p->open.n == 0))
 		return 0;
 	int code = count(st, x, rank);
@@ -205,7 +188,7 @@ static int add_sampled(struct step *s, struct states_of *x, uint32_t rank, bool 
 		return 0;
 	if (deaths && died(p))
 		return states_ended(x, rank, true);
-	if (has_ended(s, p))
+	if (ends_left(s, p))
 		return states_ended(x, rank, stood(s, p->finalize_enter_ns, p));
 	if (exits_by_itself(p) || p->open.n == 0)
 		return 0;

@@ -579,10 +579,7 @@ bool match_has_recv(const struct shard *sh, uint32_t comm, uint32_t src, uint32_
 
 static bool is_cut(const struct step *s, const struct process *p)
 {
-	for (size_t i = 0; i < p->threads.n; i++)
-		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap)
-			return true;
-	return !p->finalized || p->bad_blocks > 0 || !s->nodes.at[p->node].file.finished;
+	return !process_is_whole(p) || !p->finalized || !s->nodes.at[p->node].file.finished;
 }
 
 /* Is it the program's? */

@@ -12,7 +12,7 @@
 static bool may_progress(const struct shard *sh, const struct lane *l, uint32_t sig)
 {
 	const struct sig *x = &l->process->sigs.at[sig];
-	return x->call.shape != SIG_TIME || states_is_finalize(sh->stream->step, x);
+	return x->call.shape != SIG_TIME || step_is_finalize(sh->stream->step, x);
 }
 
 /* How many events of the window start before. */
@@ -63,10 +63,7 @@ void progress_go_on(const struct shard *sh, uint32_t rank, struct coming *c)
 bool progress_is_known(const struct shard *sh, uint32_t rank)
 {
 	const struct process *p = sh->stream->step->ranks[rank];
-	for (size_t i = 0; p != NULL && i < p->threads.n; i++)
-		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap)
-			return false;
-	return p != NULL && p->bad_blocks == 0;
+	return p != NULL && process_is_whole(p);
 }
 
 /* ---- sends ---- */

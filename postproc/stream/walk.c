@@ -146,20 +146,12 @@ void calls_window(struct shard *sh)
 			sh->code = walk_rank(sh, r);
 }
 
-static bool is_whole(const struct process *p)
-{
-	for (size_t i = 0; i < p->threads.n; i++)
-		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap)
-			return false;
-	return p->bad_blocks == 0;
-}
-
 /* Requests that were neither completed nor freed: nothing more will be heard of their messages. */
 static int end_requests(struct shard *sh, uint32_t rank)
 {
 	struct rank_stream *r = &sh->stream->ranks[rank];
 	const struct process *p = sh->stream->step->ranks[rank];
-	bool leaks = p->finalized && is_whole(p);
+	bool leaks = p->finalized && process_is_whole(p);
 	for (uint32_t t = 0; t < r->nlanes; t++) {
 		struct requests_of *q = &sh->stream->lanes[r->first_lane + t].requests;
 		for (uint64_t i = 0; i < q->count; i++) {

@@ -9,11 +9,6 @@ const char *states_op(const struct step *s, const struct sig *sig)
 	return sig->op == NONE ? "an MPI call" : s->ops.at[sig->op];
 }
 
-bool states_is_finalize(const struct step *s, const struct sig *sig)
-{
-	return strcmp(states_op(s, sig), "MPI_Finalize") == 0;
-}
-
 int states_of_step(const struct step *s, const struct states_from *from, struct states_of *ret_x)
 {
 	*ret_x = (struct states_of){.step = s, .from = from, .out.nranks = s->nranks};

@@ -59,4 +59,3 @@ struct states_from states_sampled(enum state_how how, struct step *s);
 bool states_waits_for_any(const struct step *s, const struct sig *sig);
 /* Of its calls it is not known on which communicator or window they were. */
 bool states_is_hidden(const struct step *s, const struct sig *sig);
-bool states_is_finalize(const struct step *s, const struct sig *sig);
