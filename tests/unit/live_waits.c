@@ -9,13 +9,13 @@
 
 static int32_t world[] = {0, 1};
 static struct comm comm = {.group = world, .size = 2, .parent = NONE};
-static char *ops[] = {"MPI_Recv",     "MPI_Finalize", "MPI_Waitall", "MPI_Irecv",
-		      "MPI_Comm_dup", "MPI_Ibarrier", "MPI_Bcast"};
+static char *ops[] = {"MPI_Recv",     "MPI_Finalize", "MPI_Waitall",	 "MPI_Irecv",	"MPI_Comm_dup",
+		      "MPI_Ibarrier", "MPI_Bcast",    "MPI_Comm_accept", "MPI_Win_wait"};
 /* Of both ranks: what they may be in. The receives of rank 0 are from rank 1, and the other way round. */
-enum { RECEIVE, FINALIZE, WAITALL, IRECV, SMALL_ISEND, DUP, IBARRIER, BCAST, SIGS };
+enum { RECEIVE, FINALIZE, WAITALL, IRECV, SMALL_ISEND, DUP, IBARRIER, BCAST, ACCEPT, WIN_WAIT, SIGS };
 static struct sig sigs[2][SIGS];
 static struct open_sig open_sigs[2][2];
-static uint32_t sig_of[] = {1, 2, 3, 4, 5, 6, 7, 8};
+static uint32_t sig_of[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
 static struct thread threads[2];
 static struct process step_processes[2], *step_ranks[2];
 static struct live_thread live_threads[2][2];
@@ -50,6 +50,8 @@ static void make_sigs(int r)
 					 .defined = true};
 	sigs[r][BCAST] =
 		(struct sig){.op = 6, .site = NONE, .call = {.shape = SIG_COLL, .coll = COLL_BCAST}, .defined = true};
+	sigs[r][ACCEPT] = (struct sig){.op = 7, .site = NONE, .comm = NONE, .defined = true};
+	sigs[r][WIN_WAIT] = (struct sig){.op = 8, .site = NONE, .comm = NONE, .defined = true};
 }
 
 /* A thread of the rank is in that since 1.5 s. */
@@ -92,7 +94,7 @@ static void begin(void)
 	is_in(0, 0, RECEIVE);
 	is_in(1, 0, FINALIZE);
 	l = (struct snapshot){
-		.step = {.nranks = 2, .ranks = step_ranks, .comms = {.at = &comm, .n = 1}, .ops = {.at = ops, .n = 7}},
+		.step = {.nranks = 2, .ranks = step_ranks, .comms = {.at = &comm, .n = 1}, .ops = {.at = ops, .n = 9}},
 		.realtime_ns = 100 * SECOND,
 		.nodes = {.at = nodes, .n = 2},
 		.node_states = {.at = node_states, .n = 2},
@@ -248,6 +250,22 @@ Test(live_waits, who_makes_a_communicator_needs_all_members_there, .init = begin
 }
 
 /* ---- threads ---- */
+
+/* Whatever it is that they wait for: nothing moves. But a server may wait for its clients as long as it likes. */
+Test(live_waits, all_in_calls_for_a_minute_are_stuck_but_not_with_a_server, .init = begin, .fini = end)
+{
+	is_in(0, 0, WIN_WAIT);
+	is_in(1, 0, RECEIVE);
+	for (int way = 0; way < 3; way++) {
+		end();
+		ranks[0].since_s = ranks[1].since_s = way == 0 ? 59 : 61;
+		if (way == 2)
+			is_in(0, 0, ACCEPT);
+		cr_assert_eq(snapshot_waits(&l), 0);
+		cr_expect_eq(l.cores.at.n, 0);
+		cr_expect_eq(l.stuck, way == 1, "%d", way);
+	}
+}
 
 Test(live_waits, a_rank_goes_on_as_long_as_one_of_its_threads_can, .init = begin, .fini = end)
 {
