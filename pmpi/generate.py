@@ -204,7 +204,7 @@ def waits_of(name, row, names):
             return 'span_waits_start(&s, OP_%s, %s, %s, %s);' % (name, args[1], args[2], args[3])
         target, lock = args[2], args[4]
         return 'span_waits_window(&s, OP_%s, %s, %s, %s, %s, %s);' % (name, args[0], args[1], target, args[3], lock)
-    if kind == 'record_comm' and not name.startswith('MPI_Comm_spawn'):
+    if kind in ('record_comm', 'record_win_created') and not name.startswith('MPI_Comm_spawn'):
         return 'span_waits_comm(&s, OP_%s, %s);' % (name, args[0])
     if args[0].startswith('COLL_'):
         root = 'root' if 'root' in args else '-1'

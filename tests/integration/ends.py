@@ -20,7 +20,7 @@ RANKS = 4
 STOOD_S = 3.0  # of the agent's clock, all ranks in their last calls: more than what is taken for the time to end a run
 CLOCK = 0.9  # of it: the rate of a clock of which there are two readings so far, on a busy machine
 SAMPLE_S = 0.2
-KINDS = ('receives', 'receives_later', 'sends', 'waits', 'anybody', 'barrier', 'orders', 'ended', 'halo', 'gathers', 'waitanys', 'locks', 'exposures')
+KINDS = ('receives', 'receives_later', 'sends', 'waits', 'anybody', 'barrier', 'orders', 'ended', 'halo', 'gathers', 'waitanys', 'locks', 'exposures', 'windows')
 RESTING = ('mpi', 'ended')
 
 

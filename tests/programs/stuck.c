@@ -268,6 +268,13 @@ static void halves(void)
 	MPI_Recv(b, 1, MPI_CHAR, low ? rank : rank - size / 2, 0, inter, MPI_STATUS_IGNORE);
 }
 
+static void windows(void)
+{
+	MPI_Win w;
+	is_last();
+	MPI_Win_create(b, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
+}
+
 static void fences(void)
 {
 	MPI_Win w;
@@ -426,6 +433,7 @@ int main(int argc, char **argv)
 		{"ibarriers", ibarriers},
 		{"sides", sides},
 		{"halves", halves},
+		{"windows", windows},
 		{"fences", fences},
 		{"locks", locks},
 		{"exposures", exposures},

@@ -59,7 +59,7 @@ hang() { # KIND LEVEL WAY
 
 # Open MPI 4 makes no windows over TCP.
 is_one_sided() { # KIND
-	[[ " fences locks exposures accesses " == *" $1 "* ]]
+	[[ " windows fences locks exposures accesses " == *" $1 "* ]]
 }
 
 hang_submit() { # KIND LEVEL WAY

@@ -16,7 +16,7 @@ PAIRS = [[0, 1]], [[0, 3]], [[1, 2]], [[2, 3]]  # any of these: each of the four
 CORES = {'receives': ALL, 'receives_later': ALL, 'sends': ALL, 'waits': ALL, 'anybody': ALL, 'barrier': LAST, 'orders': [[0, 1]], 'ended': [[0, 1]],
          'halo': [[0, 1]], 'three': [[1, 2, 3]], 'threads': ALL, 'computes': [], 'probes': ALL, 'mprobes': ALL, 'ssends': ALL, 'sendrecvs': ALL,
          'waitalls': PAIRS, 'waitanys': ALL, 'waitsomes': ALL, 'isends': ALL, 'persistent': ALL, 'bcasts': LAST, 'reduces': LAST, 'allreduces': LAST,
-         'alltoalls': LAST, 'gathers': LAST, 'dups': LAST, 'ibarriers': LAST, 'sides': ALL, 'halves': [[0, 2], [1, 3]], 'fences': LAST,
+         'alltoalls': LAST, 'gathers': LAST, 'dups': LAST, 'ibarriers': LAST, 'sides': ALL, 'halves': [[0, 2], [1, 3]], 'windows': LAST, 'fences': LAST,
          'locks': ALL, 'exposures': LAST, 'accesses': LAST}
 SAMPLE_S = 1.0
 
