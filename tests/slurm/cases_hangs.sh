@@ -69,7 +69,7 @@ hang_submit() { # KIND LEVEL WAY
 	[ "$3" != memory ] || nodes+=(--mem=300)
 	{
 		echo "#!/bin/sh"
-		echo "touch began"
+		echo "export STUCK_BEGAN=$CASE_DIR/began"
 		if [ "$3" = launcher ]; then
 			echo "exec $PREFIX/bin/mpitrace run -n 4 $profile --out $CASE_DIR --name hang -- $PROGRAM $1 for ever"
 		else

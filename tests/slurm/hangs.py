@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """hangs.py - what is said of a hung job against what it was. In: the truth of each kind of tests/programs/stuck.c with four ranks, below; the
-report and the record; when the job began, when it was ended, when Slurm said that it was over.  Out: a row of a table; exit code 1 where
+report and the record; when its first rank began, when it was ended, when Slurm said that it was over.  Out: a row of a table; exit code 1 where
 they differ.
 
     hangs.py MPITRACE FILE.mpix KIND LEVEL WAY STATES BEGAN STOPPED OVER    (times in seconds)
