@@ -1,183 +1,17 @@
 /* state_graph.c - the wait-for graph: what it says of random situations is what the definition says (state_truth.c),
  * whom it names can never go on even if all others can, and it takes no more steps than there is to look at. */
 #include "postproc/state/graph.h"
+#include "state_cases.h"
 #include "state_truth.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 
-#define CASES 20000 /* unless STATE_CASES says how many */
+#define CASES 20000	/* unless STATE_CASES says how many */
+#define CORES_CHECKED 4 /* of a large one */
 
-static uint64_t seed, smallest; /* how often it was looked for one that is smaller */
-
-static uint32_t below(uint32_t n)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (uint32_t)((seed >> 20) % n);
-}
-
-static bool one_in(uint32_t n)
-{
-	return below(n) == 0;
-}
-
-/* ---- situations ---- */
-
-#define COMMS_MAX 5
-
-static int32_t groups[COMMS_MAX][16];
-
-/* The world, parts of it in any order, and at times two that talk to each other, each seen from both sides. */
-static void add_comms(struct states *s)
-{
-	uint32_t n = s->nranks;
-	for (uint32_t r = 0; r < n; r++)
-		groups[0][r] = (int32_t)r;
-	cr_assert_eq(vec_push(&s->comms, (struct state_comm){.group = groups[0], .size = n}), 0);
-	while (s->comms.n < 3) {
-		uint32_t k = 0, at = (uint32_t)s->comms.n, first = below(n);
-		for (uint32_t i = 0; i < n; i++)
-			if (one_in(2))
-				groups[at][k++] = (int32_t)((first + i) % n);
-		if (one_in(40) && k > 0)
-			groups[at][k - 1] = -9; /* of another world */
-		cr_assert_eq(vec_push(&s->comms, (struct state_comm){.group = groups[at], .size = k, .same = at}), 0);
-	}
-	if (n < 2 || one_in(2))
-		return;
-	uint32_t half = n / 2;
-	struct state_comm a = {groups[0], groups[0] + half, half, n - half, 3},
-			  b = {groups[0] + half, groups[0], n - half, half, 3};
-	cr_assert_eq(vec_push(&s->comms, a), 0);
-	cr_assert_eq(vec_push(&s->comms, b), 0);
-}
-
-static bool is_member(const struct state_comm *c, uint32_t rank)
-{
-	for (uint32_t i = 0; i < c->size; i++)
-		if (c->group[i] == (int32_t)rank)
-			return true;
-	return false;
-}
-
-static uint64_t entered[16][COMMS_MAX];
-static bool in_call[16][COMMS_MAX];
-
-static uint32_t comm_of(const struct states *s, uint32_t rank)
-{
-	for (int tries = 0; tries < 20; tries++) {
-		uint32_t comm = below((uint32_t)s->comms.n);
-		if (is_member(&s->comms.at[comm], rank))
-			return comm;
-	}
-	return 0;
-}
-
-static void add_message(struct states *s, uint32_t rank)
-{
-	struct want w = {
-		.kind = one_in(3) ? WANT_RECEIVER : WANT_MESSAGE, .comm = comm_of(s, rank), .tag = (int32_t)below(2)};
-	const struct state_comm *c = &s->comms.at[w.comm];
-	const int32_t *ranks = c->remote != NULL ? c->remote : c->group;
-	w.peer = ranks[below(c->remote != NULL ? c->remote_size : c->size)];
-	if (w.peer < 0)
-		w.peer = 0;
-	if (w.kind == WANT_MESSAGE && one_in(6))
-		w.peer = SIG_ANY;
-	if (w.kind == WANT_MESSAGE && one_in(5))
-		w.tag = SIG_ANY;
-	w.there = one_in(25);
-	w.partitioned = one_in(10);
-	cr_assert_eq(states_want(s, &w), 0);
-}
-
-/* It is in the call that follows those which it has begun, or waits for one of these. */
-static void add_meeting(struct states *s, uint32_t rank)
-{
-	static const int32_t kinds[] = {COLL_BARRIER, COLL_BARRIER, COLL_BARRIER, COLL_BCAST,
-					COLL_REDUCE,  COLL_SCAN,    COLL_NEIGHBOR};
-	struct want w = {.kind = WANT_MEETING, .comm = comm_of(s, rank), .root = -1};
-	uint32_t same = s->comms.at[w.comm].same;
-	w.coll = kinds[below(sizeof(kinds) / sizeof(kinds[0]))];
-	w.k = entered[rank][same];
-	if ((w.coll == COLL_BCAST || w.coll == COLL_REDUCE) && s->comms.at[w.comm].group[0] >= 0)
-		w.root = s->comms.at[w.comm].group[0];
-	if (in_call[rank][same] && w.k == 0) {
-		add_message(s, rank);
-		return;
-	}
-	if (in_call[rank][same] || (w.k > 0 && one_in(4)))
-		w.k--;
-	else
-		in_call[rank][same] = true;
-	cr_assert_eq(states_want(s, &w), 0);
-}
-
-static void add_listed(struct states *s)
-{
-	int32_t ranks[3];
-	uint32_t n = 1 + below(3);
-	for (uint32_t i = 0; i < n; i++)
-		ranks[i] = (int32_t)below(s->nranks);
-	cr_assert_eq(states_want_ranks(s, (struct want){.object = WANT_UNLOCK}, ranks, n), 0);
-}
-
-static void add_thread(struct states *s, uint32_t rank, uint32_t thread, uint32_t free_one_in)
-{
-	struct state t = {.rank = rank, .thread = thread, .op = "MPI_X", .site = below(3), .since_s = NAN};
-	uint32_t wants = one_in(3) ? 1 + below(3) : 1;
-	t.kind = one_in(free_one_in) ? STATE_FREE : wants > 1 && one_in(2) ? STATE_ONE : STATE_ALL;
-	t.left_out = one_in(60);
-	if (t.kind == STATE_FREE)
-		wants = 0;
-	cr_assert_eq(states_add(s, &t), 0);
-	for (uint32_t i = 0; i < wants; i++)
-		switch (below(5)) {
-		case 0:
-		case 1:
-			add_meeting(s, rank);
-			break;
-		case 2:
-			if (one_in(3)) {
-				add_listed(s);
-				break;
-			} /* fall through */
-		default:
-			add_message(s, rank);
-		}
-}
-
-static void make_case(struct states *s)
-{
-	*s = (struct states){.nranks = 1 + below(one_in(10) ? 14 : 6)};
-	uint32_t free_one_in = 3 + below(40);
-	memset(in_call, 0, sizeof(in_call));
-	add_comms(s);
-	for (uint32_t r = 0; r < s->nranks; r++)
-		for (uint32_t c = 0; c < COMMS_MAX; c++) {
-			entered[r][c] = one_in(4) ? below(3) : 1;
-			if (c < s->comms.n && s->comms.at[c].same == c && entered[r][c] > 0)
-				cr_assert_eq(vec_push(&s->uses,
-						      (struct state_use){r, c, CHANNEL_COLLECTIVES, entered[r][c]}),
-					     0);
-		}
-	for (uint32_t r = 0; r < s->nranks; r++) {
-		uint32_t threads = one_in(6) ? 2 : one_in(50) ? 0 : 1;
-		bool over = one_in(15);
-		for (uint32_t t = 0; t < threads; t++)
-			if (over)
-				cr_assert_eq(states_add(s, &(struct state){.rank = r,
-									   .thread = t,
-									   .kind = STATE_OVER,
-									   .site = STATE_NONE}),
-					     0);
-			else
-				add_thread(s, r, t, free_one_in);
-	}
-}
+static uint64_t smallest; /* how often it was looked for one that is smaller */
 
 /* ---- what must hold ---- */
 
@@ -196,7 +30,7 @@ static bool is_over(const struct states *s, uint32_t rank)
 /* Let all go on who are not of it: still none of them can, so it needs no other reason. */
 static void check_core(const struct states *s, const struct core *c, uint64_t number)
 {
-	uint8_t others[16], goes[16];
+	static uint8_t others[STATE_CASE_RANKS], goes[STATE_CASE_RANKS];
 	for (uint32_t r = 0; r < s->nranks; r++)
 		others[r] = !is_over(s, r);
 	for (size_t i = 0; i < c->members.n; i++)
@@ -217,7 +51,7 @@ static void check_core(const struct states *s, const struct core *c, uint64_t nu
 /* No fewer ranks could be the reason. Where all need all of what they want, and nobody has ended. */
 static void check_smallest(const struct states *s, const struct core *c, uint64_t number)
 {
-	uint8_t others[16], goes[16];
+	static uint8_t others[STATE_CASE_RANKS], goes[STATE_CASE_RANKS];
 	for (uint32_t set = 1; set < 1u << s->nranks && s->nranks <= 6; set++) {
 		bool none = true;
 		for (uint32_t r = 0; r < s->nranks; r++)
@@ -246,9 +80,10 @@ static uint32_t check_case(const struct states *s, uint64_t number)
 {
 	struct graph g;
 	struct cores cores;
-	uint8_t goes[16], named[16] = {0};
+	static uint8_t goes[STATE_CASE_RANKS], named[STATE_CASE_RANKS];
 	uint32_t dead = 0;
 	bool cycles = true;
+	memset(named, 0, sizeof(named));
 	truth(s, NULL, goes);
 	cr_assert_eq(graph_make(s, &g), 0);
 	for (uint32_t r = 0; r < s->nranks; r++) {
@@ -261,7 +96,8 @@ static uint32_t check_case(const struct states *s, uint64_t number)
 	for (size_t i = 0; i < cores.at.n; i++) {
 		const struct core *c = &cores.at.at[i];
 		uint32_t counted = 0;
-		check_core(s, c, number);
+		if (s->nranks <= 14 || i < CORES_CHECKED)
+			check_core(s, c, number);
 		cycles &= c->cycle;
 		cr_assert(i == 0 || c->nranks >= cores.at.at[i - 1].nranks, "the smallest is the first");
 		for (size_t k = 0; k < c->members.n; k++)
@@ -291,8 +127,7 @@ Test(state_graph, says_of_random_situations_what_the_definition_says, .timeout =
 	uint64_t from = one != NULL ? strtoull(one, NULL, 10) : 0;
 	for (uint64_t i = from; i < (one != NULL ? from + 1 : n); i++) {
 		struct states s;
-		seed = (i + 1) * 0x9e3779b97f4a7c15ull;
-		make_case(&s);
+		state_case(&s, i);
 		uint32_t found = check_case(&s, i);
 		dead += found > 0;
 		free_of_it += found == 0;
@@ -492,11 +327,12 @@ Test(state_graph, locks_held_crosswise_are_a_cycle)
 /* ---- many at once ---- */
 
 #define LARGE 10000u
+#define PART 14
 
 struct large {
 	struct states s;
 	VEC(int32_t *) groups;
-	uint8_t goes[LARGE + 16];
+	uint8_t goes[LARGE + PART];
 	size_t cores;
 };
 
@@ -566,8 +402,11 @@ Test(state_graph, says_of_ten_thousand_ranks_what_the_definition_says_of_their_p
 	for (uint64_t i = 1; x->s.nranks < LARGE; i++) {
 		struct states part;
 		struct found of_part;
-		seed = i * 0xd1342543de82ef95ull;
-		make_case(&part);
+		state_case(&part, 1000000 + i);
+		if (part.nranks > PART) {
+			states_done(&part);
+			continue;
+		}
 		truth(&part, NULL, x->goes + x->s.nranks);
 		for (uint32_t r = 0; r < part.nranks; r++)
 			x->goes[x->s.nranks + r] |= (uint8_t)is_over(&part, r);

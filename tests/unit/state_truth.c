@@ -7,12 +7,36 @@ struct place {
 	const uint8_t *goes;
 };
 
+/* Threads and uses stand in the order of ranks: those of a rank begin here. By bisection. */
+static size_t threads_from(const struct states *s, uint32_t rank)
+{
+	size_t low = 0, high = s->threads.n;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (s->threads.at[middle].rank < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static size_t uses_from(const struct states *s, uint32_t rank)
+{
+	size_t low = 0, high = s->uses.n;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (s->uses.at[middle].rank < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static bool has_any_thread(const struct states *s, uint32_t rank)
 {
-	for (size_t i = 0; i < s->threads.n; i++)
-		if (s->threads.at[i].rank == rank)
-			return true;
-	return false;
+	return threads_from(s, rank) < threads_from(s, rank + 1);
 }
 
 /* Does somebody send now what the rank wants? */
@@ -32,12 +56,12 @@ static bool somebody_sends(const struct states *s, uint32_t rank, const struct w
 
 static bool it_receives(const struct states *s, uint32_t rank, const struct want *w)
 {
-	for (size_t i = 0; i < s->threads.n; i++)
+	for (size_t i = threads_from(s, (uint32_t)w->peer); i < threads_from(s, (uint32_t)w->peer + 1); i++)
 		for (uint32_t k = 0; k < s->threads.at[i].nwants; k++) {
 			const struct want *x = &s->wants.at[s->threads.at[i].first_want + k];
 			if (x->kind == WANT_MESSAGE && s->comms.at[x->comm].same == s->comms.at[w->comm].same &&
-			    s->threads.at[i].rank == (uint32_t)w->peer && x->partitioned == w->partitioned &&
-			    (x->peer < 0 || x->peer == (int32_t)rank) && (x->tag < 0 || x->tag == w->tag))
+			    x->partitioned == w->partitioned && (x->peer < 0 || x->peer == (int32_t)rank) &&
+			    (x->tag < 0 || x->tag == w->tag))
 				return true;
 		}
 	return false;
@@ -60,18 +84,17 @@ static bool has_come(const struct states *s, int32_t rank, const struct want *w)
 {
 	uint32_t comm = s->comms.at[w->comm].same;
 	uint64_t entered = 0;
-	for (size_t i = 0; i < s->uses.n; i++)
-		if ((int32_t)s->uses.at[i].rank == rank && s->uses.at[i].comm == comm &&
-		    s->uses.at[i].channel == w->channel)
+	for (size_t i = uses_from(s, (uint32_t)rank); i < uses_from(s, (uint32_t)rank + 1); i++)
+		if (s->uses.at[i].comm == comm && s->uses.at[i].channel == w->channel)
 			entered = s->uses.at[i].entered;
 	if (entered > w->k)
 		return true;
-	for (size_t i = 0; i < s->threads.n && entered == w->k; i++)
+	for (size_t i = threads_from(s, (uint32_t)rank); i < threads_from(s, (uint32_t)rank + 1) && entered == w->k;
+	     i++)
 		for (uint32_t k = 0; k < s->threads.at[i].nwants; k++) {
 			const struct want *x = &s->wants.at[s->threads.at[i].first_want + k];
-			if (x->kind == WANT_MEETING && (int32_t)s->threads.at[i].rank == rank && x->k == w->k &&
-			    s->comms.at[x->comm].same == comm && x->channel == w->channel && x->coll == w->coll &&
-			    x->root == w->root)
+			if (x->kind == WANT_MEETING && x->k == w->k && s->comms.at[x->comm].same == comm &&
+			    x->channel == w->channel && x->coll == w->coll && x->root == w->root)
 				return true;
 		}
 	return false;
