@@ -20,7 +20,9 @@ RANKS = 4
 STOOD_S = 3.0  # of the agent's clock, all ranks in their last calls: more than what is taken for the time to end a run
 CLOCK = 0.9  # of it: the rate of a clock of which there are two readings so far, on a busy machine
 SAMPLE_S = 0.2
-KINDS = ('receives', 'receives_later', 'sends', 'waits', 'anybody', 'barrier', 'orders', 'ended', 'halo', 'gathers', 'waitanys', 'locks', 'exposures', 'windows')
+KINDS = ('receives', 'receives_later', 'sends', 'waits', 'anybody', 'barrier', 'orders', 'ended', 'halo', 'gathers', 'waitanys', 'locks', 'exposures',
+         'windows')
+PAUSED = ('receives', 'barrier', 'halo')  # also where single events had ended long before
 RESTING = ('mpi', 'ended')
 
 
@@ -33,8 +35,8 @@ class Hung:
                  '--', program, kind, 'for ever']
         self.mpic, self.mpix = ('%s/out/%s.%s' % (place.dir, name, e) for e in ('mpic', 'mpix'))
         began = time.monotonic()
-        run = subprocess.Popen(words, env=place.env, cwd=place.dir, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, start_new_session=True)
+        run = subprocess.Popen(words, env=dict(place.env, **({'STUCK_PAUSED': 'yes'} if level == 'paused' else {})), cwd=place.dir,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
         self.stood_s = self.wait_until_it_stands(began, RESTING if kind != 'computes' else RESTING + ('useful',))
         self.lasted_s = time.monotonic() - began  # at least: it still runs
         try:
@@ -86,6 +88,8 @@ def stands(t, place, program, kind, level, how):
     if run.stood_s is None:
         t.check(who + 'the samples show that it stands', False, run.err)
         return
+    if level == 'paused':
+        t.check(who + 'its last calls are no events', a['coverage']['events_lost'] > 0, a['coverage'])
     hung, elapsed = job['hung_s'], job['elapsed_s']
     t.check(who + 'how long nobody advanced is what the samples told', run.stood_s - SAMPLE_S <= hung <= run.most_s, (run.stood_s, hung, run.most_s))
     t.check(who + 'it ran from its start to its end', hung <= elapsed <= run.most_s and elapsed >= run.stood_s, (elapsed, run.lasted_s, run.most_s))
@@ -133,7 +137,7 @@ def main():
             for kind in sys.argv[1:] or KINDS:
                 # Open MPI 4's mpirun may stay for ever when a terminal's SIGINT ends ranks in MPI_Finalize before it does
                 second = signal.SIGINT if flavour == 'mpich' else signal.SIGTERM
-                for level, how in (('events', signal.SIGTERM), ('profile', second)):
+                for level, how in (('events', signal.SIGTERM), ('profile', second), ('paused', signal.SIGTERM))[:3 if kind in PAUSED else 2]:
                     stands(t, place, program, kind, level, how)
             of_slurm(t, place, program)
     t.end()

@@ -453,6 +453,11 @@ int main(int argc, char **argv)
 	before = (rank + size - 1) % size;
 	a = calloc(1, LONG);
 	b = calloc(1, LONG);
+	if (getenv("STUCK_PAUSED") != NULL) {
+		MPI_Pcontrol(0);
+		for (int i = 0; i < 1000; i++)
+			MPI_Allreduce(a, b, 1, MPI_CHAR, MPI_BOR, copy);
+	}
 	if (argc < 3)
 		end_when_all_stand();
 	pthread_t eater;
