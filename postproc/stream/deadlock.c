@@ -277,6 +277,23 @@ static void keep_all_needs(struct step *s, const struct graph *g, const struct c
 			keep_needs(s, c->waiting.at[i], x->threads.at[t].thread, graph_needs(g, t));
 }
 
+/* When the last of them came to its call; 0: nobody knows. */
+static int64_t last_came_ns(const struct step *s, const struct states *x, const struct core *c)
+{
+	int64_t last_ns = 0;
+	for (size_t i = 0; i < c->members.n; i++) {
+		const struct core_member *m = &c->members.at[i];
+		const struct process *p = s->ranks[m->rank];
+		for (size_t k = 0; k < p->open.n; k++) {
+			const struct open_sig *o = &p->open.at[k];
+			if (o->thread == x->threads.at[m->thread].thread && o->enter_ns > last_ns)
+				last_ns = o->enter_ns;
+		}
+	}
+	return last_ns;
+}
+
+/* A profile has no events: then the calls tell when. */
 static int note(struct stream *st, const struct states *states, const struct core *c)
 {
 	const struct step *s = st->step;
@@ -286,7 +303,7 @@ static int note(struct stream *st, const struct states *states, const struct cor
 	const struct sig *sig = &p->sigs.at[p->open.at[0].sig];
 	uint32_t peer = m->needs != STATE_NONE ? m->needs : NONE;
 	const struct process *other = peer != NONE ? s->ranks[peer] : NULL;
-	struct defect_case x = {.at_ns = p->last_ns == TIME_ABSENT ? 0 : p->last_ns,
+	struct defect_case x = {.at_ns = p->last_ns == TIME_ABSENT ? last_came_ns(s, states, c) : p->last_ns,
 				.rank = m->rank,
 				.sig = p->open.at[0].sig,
 				.peer = peer,

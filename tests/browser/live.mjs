@@ -57,6 +57,19 @@ const colorAt = (page, x, y) =>
     [x, y],
   );
 
+/** What stands at the top of the strip of all ranks in a column: hatching, or the colour of what is known. */
+const stripAt = (page, x) =>
+  page.evaluate((a) => {
+    const c = document.querySelector('.live-canvas');
+    const k = c.width / c.clientWidth;
+    const [left, right] = [64, 12];
+    const at = Math.floor((left + a * (c.clientWidth - left - right)) * k) - 10;
+    const p = c.getContext('2d').getImageData(at, Math.round(10 * k), 10, Math.round(20 * k)).data;
+    const colors = new Set();
+    for (let i = 0; i < p.length; i += 4) colors.add(p.slice(i, i + 4).join());
+    return { hatched: colors.size > 2, known: colors.size === 1 };
+  }, x);
+
 async function testLive(browser, t) {
   const job = grow(t);
   const server = await serve(t, job.dir);
@@ -139,14 +152,65 @@ async function testLive(browser, t) {
     }
     t.same(await now(), before, 'words and picture');
   });
+  await t.check('the profile, opened only then, holds at the same sample', async () => {
+    await page.click('role=tab[name="Profile"]');
+    await columns(page, 15);
+    await page.waitForFunction(() => globalThis.mpitraceLive.field.newest === 17);
+    t.same([(await drawn(page)).fieldColumns, await page.textContent('.live-state')], [15, 'paused'], 'held');
+    const text = () => page.textContent('.live');
+    const before = await text();
+    t.truth(before.includes('until sample 15; Follow continues'), before);
+    await job.tell('sample', 18, 0, NODES - 1);
+    await page.waitForFunction(() => globalThis.mpitraceLive.field.newest === 18);
+    t.same([await text(), (await drawn(page)).fieldColumns], [before, 15], 'words and columns');
+    await page.click('role=tab[name="Overview"]');
+  });
   await t.check('a silent node is said, and the end', async () => {
     await page.click('text=Follow');
-    await job.tell('sample', 18, 0, 0);
+    await job.tell('sample', 19, 0, 0);
     await page.waitForFunction(() =>
       document.querySelector('.live-words').textContent.includes('1 node without samples'),
     );
-    await job.tell('end', 19, 0, NODES - 1);
+    t.truth((await words(page)).includes('shares are of the others'), await words(page));
+    const top = await stripAt(page, 0.999);
+    t.truth(top.hatched && !top.known, 'the part of the ranks that are not known is hatched');
+    await job.tell('end', 20, 0, NODES - 1);
     await page.waitForFunction(() => document.querySelector('.live-state').textContent === 'over');
+  });
+  await t.check('whatever its width, all of it can be reached, and nothing is cut off sideways', async () => {
+    for (const tab of ['Overview', 'Profile']) {
+      await page.click(`role=tab[name="${tab}"]`);
+      for (const [width, height] of [
+        [320, 700],
+        [600, 400],
+        [800, 600],
+        [2400, 900],
+      ]) {
+        await page.setViewportSize({ width, height });
+        await page.mouse.move(40, 30); // above the words
+        await page.mouse.wheel(0, 2000);
+        await page.waitForTimeout(300);
+        const cut = await page.evaluate(() => {
+          const live = document.querySelector('.live');
+          const shown = [...live.querySelectorAll('button, select, input, p, h1, h2, canvas')].filter(
+            (e) => e.checkVisibility() && !e.closest('.grid'),
+          );
+          const right =
+            live.getBoundingClientRect().left + live.clientWidth - parseFloat(getComputedStyle(live).paddingRight);
+          const field = live.querySelector('.view.field');
+          const wide = shown.filter((e) => e.getBoundingClientRect().right > right + 0.5);
+          const low =
+            !field.checkVisibility() && live.querySelector('.grid').getBoundingClientRect().bottom > innerHeight + 1;
+          return [
+            ...wide.map((e) => `${e.tagName} ${e.ariaLabel ?? e.className}`),
+            ...(low ? ['the table is below'] : []),
+          ];
+        });
+        t.same(cut, [], `${tab} at ${width} x ${height}`);
+      }
+      await page.setViewportSize({ width: 1360, height: 800 });
+    }
+    await page.click('role=tab[name="Overview"]');
   });
   await t.check('the samples as a table', async () => {
     await page.keyboard.press('t');

@@ -6,11 +6,23 @@ import { fileURLToPath } from 'node:url';
 
 const programs = join(dirname(fileURLToPath(import.meta.url)), '../programs');
 
+const HANGS_S = 6;
+
 /** The .mpix of a program on so many ranks, also of one that is there to fail; null: no Open MPI here. */
 export function record(mpitrace, work, ranks, name, ...args) {
+  return recordBy([mpitrace], [], work, ranks, name, ...args);
+}
+
+/** Of a run that hangs until somebody stops it, and of which only totals are recorded. */
+export function recordHungTotals(mpitrace, work, ranks, name, ...args) {
+  const stopped = ['timeout', '-s', 'TERM', String(HANGS_S), mpitrace];
+  return recordBy(stopped, ['--profile', '--sample', '0.2'], work, ranks, name, ...args);
+}
+
+function recordBy([command, ...before], options, work, ranks, name, ...args) {
   if (!existsSync('/usr/bin/mpicc.openmpi')) return null;
   const program = join(work, name);
-  const title = [name, ...args].join('-');
+  const title = [name, ...args, ...options.slice(0, 1)].join('-');
   const trace = join(work, `${title}.mpix`);
   for (const end of ['mpic', 'mpix', 'html']) rmSync(join(work, `${title}.${end}`), { force: true, recursive: true });
   execFileSync('/usr/bin/mpicc.openmpi', ['-g', '-w', '-o', program, join(programs, `${name}.c`)]);
@@ -23,9 +35,22 @@ export function record(mpitrace, work, ranks, name, ...args) {
     PRTE_MCA_rmaps_default_mapping_policy: ':oversubscribe', // of Open MPI 5 and later
     OMPI_MCA_osc: '^rdma', // as in tests/integration/trace.py
   };
-  const words = ['run', '-n', String(ranks), '--out', work, '--name', title, '--', program, ...args];
+  const words = [
+    ...before,
+    'run',
+    '-n',
+    String(ranks),
+    '--out',
+    work,
+    '--name',
+    title,
+    ...options,
+    '--',
+    program,
+    ...args,
+  ];
   try {
-    execFileSync(mpitrace, words, { env, cwd: work, stdio: 'pipe', timeout: 120000 });
+    execFileSync(command, words, { env, cwd: work, stdio: 'pipe', timeout: 120000 });
   } catch (error) {
     if (!existsSync(trace)) throw error;
   }

@@ -1,7 +1,7 @@
 // states.mjs - consistent global states: what is shown, stepping, seeking, running to, containers, communicators, the address.
 // Each takes the browser and the tools of run.mjs.
 import { readFileSync } from 'node:fs';
-import { record } from './record.mjs';
+import { record, recordHungTotals } from './record.mjs';
 
 const set = (page, change) => page.evaluate((x) => globalThis.mpitrace.store.setView('states', x), change);
 const own = (page) => page.evaluate(() => globalThis.mpitrace.store.state.views.states);
@@ -114,7 +114,7 @@ async function testStates(browser, t) {
         await page.waitForFunction((ns) => Math.abs(globalThis.mpitrace.drawn.statesTime - ns) < 1e6, time);
         await t.settled(page);
         const { statesDoing } = await t.drawn(page);
-        t.same(c.counts.slice(7 * i, 7 * i + 7), [...statesDoing], `moment ${i}`);
+        t.same(c.counts.slice(8 * i, 8 * i + 8), [...statesDoing], `moment ${i}`);
       }
       const box = await page.locator('.states .census').boundingBox();
       await page.mouse.click(box.x + box.width / 4, box.y + box.height / 2);
@@ -279,6 +279,89 @@ async function testStateDeadlock(browser, t) {
   await page.close();
 }
 
+/** Pixels of the colour of waiting in each of so many equal parts of an element, from left to right. */
+async function waitingIn(page, t, selector, parts) {
+  const box = await page.locator(selector).boundingBox();
+  const width = box.width / parts;
+  const counts = [];
+  for (let k = 0; k < parts; k++)
+    counts.push(await t.pixels(page, [0xd5, 0x5e, 0x00], { ...box, x: box.x + k * width, width }));
+  return counts;
+}
+
+async function testStateTotals(browser, t) {
+  const file = recordHungTotals(t.mpitrace, t.work, 3, 'stuck', 'receives_later', 'for_ever');
+  if (!file) return;
+  const page = await t.newPage(browser);
+  const sentence = () => page.textContent('.only-totals');
+  await t.check(
+    'of a run that hung, of which only totals were recorded, the timeline draws the calls that it hung in, waiting to the end',
+    async () => {
+      await t.pick(page, file);
+      const d = await t.drawn(page);
+      t.same([d.events, await page.locator('.stage .empty').count()], [0, 0], 'no calls, and nothing in the way');
+      t.truth(/^Only totals were recorded: /.test(await sentence()), await sentence());
+      const { from, to } = await t.state(page);
+      const begin = await page.evaluate(() => {
+        const rows = globalThis.mpitrace.trace.analysis.per_rank;
+        return Math.max(...rows.map((x) => x.open[0].from_s * 1e9));
+      });
+      t.truth(begin > from && begin < to / 2, `${begin} of ${to}`);
+      await t.interval(page, 0, 2 * begin); // the second half of it is waiting
+      await t.settled(page);
+      const [before, after] = await waitingIn(page, t, '.bars', 2);
+      t.truth(after > 5000 && before < 300, `${before} pixels of waiting before, ${after} behind`);
+      await t.shot(page, 'totals-timeline');
+      await page.evaluate(() => globalThis.mpitrace.store.showAll());
+    },
+  );
+  await t.check('and States has who is in them, its cycle and census; before, it is not known', async () => {
+    await page.click('#tab-states');
+    await t.settled(page);
+    t.truth(/^Only totals were recorded: /.test(await sentence()), await sentence());
+    await set(page, { step: 0 });
+    await at(page, 0);
+    await t.settled(page);
+    const first = await t.drawn(page);
+    t.same([first.statesDoing, first.statesCycle], [[0, 0, 0, 0, 0, 0, 0, 3], []], 'of none it is known');
+    t.truth(/0 of 3 processes wait, of 3 it is not known$/.test(await note(page)), await note(page));
+    await seekEnd(page, t);
+    const d = await t.drawn(page);
+    t.same([d.statesStep, d.statesDoing], [3, [0, 0, 0, 0, 3, 0, 0, 0]], 'all wait, nobody is dead');
+    t.same(d.statesCycle, [0, 2, 1], 'the cycle');
+    const text = await words(page);
+    t.truth(/rank 0 waits in MPI_Recv .*for rank 2 and never comes back: [\d.]+ s, to its end/.test(text), text);
+    await page.waitForFunction(() => {
+      const c = globalThis.mpitrace.drawn.statesCensus;
+      return c && c.counted === c.moments;
+    });
+    const { counts, moments } = await page.evaluate(() => {
+      const c = globalThis.mpitrace.drawn.statesCensus;
+      return { counts: [...c.counts], moments: c.moments };
+    });
+    t.same([counts.slice(0, 8), counts.slice(8 * moments - 8)], [first.statesDoing, d.statesDoing], 'census');
+    const shares = await waitingIn(page, t, '.census', 8);
+    t.truth(shares[0] < shares[7] / 2 && shares[7] > 500, `${shares}`);
+    await t.shot(page, 'totals-states');
+  });
+  await t.check('words that take room from the picture leave its circles round', async () => {
+    await set(page, { step: 0 }); // fewer words
+    await at(page, 0);
+    await t.settled(page);
+    const stage = await page.locator('.states .layer').boundingBox();
+    const drawnAs = await page.evaluate(() => {
+      const c = document.querySelector('.states .layer');
+      return [c.width / devicePixelRatio, c.height / devicePixelRatio];
+    });
+    t.same(
+      drawnAs.map((x) => Math.round(x)),
+      [Math.round(stage.width), Math.round(stage.height)],
+      'pixels',
+    );
+  });
+  await page.close();
+}
+
 async function testStateDeath(browser, t) {
   const file = record(t.mpitrace, t.work, 4, 'deaths', 'segv');
   if (!file) return;
@@ -399,6 +482,7 @@ export const STATE_CLAIMS = [
   testStates,
   testStateContainers,
   testStateDeadlock,
+  testStateTotals,
   testStateDeath,
   testStateFan,
   testStateBreakpoint,

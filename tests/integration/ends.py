@@ -104,6 +104,10 @@ def stands(t, place, program, kind, level, how):
     t.equal(who + 'the verdict is what it hangs in', first['issue'], 'deadlock')
     t.equal(who + 'because of whom live said', cores(a), run.cores)
     t.check(who + 'and that is who it was', sorted(cores(a)) in hangs.truth(kind, level), (cores(a), hangs.truth(kind, level)))
+    came = {r['rank']: max(o['from_s'] for o in r['open']) for r in a['per_rank'] if r.get('open')}
+    begun = [(x['time_s'], max(came.get(r, 0) for r in x['ranks'])) for d in a['correctness'] if d['kind'] == 'deadlock' for x in d['examples']]
+    t.check(who + 'it began when the last of them came, or with no call recorded behind', all(0 < at <= last for at, last in begun) and
+            (level == 'events' or all(at == last for at, last in begun)), begun)
     t.check(who + 'it says how long nobody advanced', 'no rank advanced' in a['verdict'], a['verdict'])
     t.check(who + 'that is what it costs', first['loss_s'] >= (run.stood_s - SAMPLE_S) * len(unfinished), (first['loss_s'], run.stood_s))
     useful = a['efficiency']['region_s']

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { Damaged } from '../../reports/viewer/src/decode/bytes.ts';
-import { LiveRun, nowSheet } from '../../reports/viewer/src/model/live.ts';
+import { LiveRun, knownShare, nowSheet, sampleSheet } from '../../reports/viewer/src/model/live.ts';
 import { shownIn } from '../../reports/viewer/src/model/sheet.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
 import { Cancelled, Chunks, joinRanges } from '../../reports/viewer/src/io/chunks.ts';
@@ -326,6 +326,33 @@ test('a sample that an address names is looked at, also when it is read before t
   assert.equal(run.shown?.number, 3);
   run.follow();
   assert.equal(run.shown?.number, 3);
+});
+
+test('a step that runs can be held before it has a sample, and then has none until it is followed', () => {
+  const run = new LiveRun();
+  run.pause();
+  run.take({ samples: [{ number: 1, time: 1, ranks: 1, rows: [0] }] });
+  assert.deepEqual([run.follows, run.pauses, run.samples.length, run.shown, run.newest], [false, true, 0, null, 1]);
+  run.follow();
+  assert.deepEqual([run.follows, run.pauses, run.shown?.number], [true, false, 1]);
+});
+
+test('of ranks whose node said nothing in a sample nothing is known, not zero', () => {
+  const thread = { thread: 0, mpi_ticks: 0, totals: [] };
+  const nodes = [
+    { node: 'a', state: 'sampled', samples: 1, ns_per_tick: 1 },
+    { node: 'b', state: 'lags', samples: 0, ns_per_tick: 1 },
+    { node: 'c', state: 'ended', samples: 0, ns_per_tick: 1 },
+  ];
+  const ranks = nodes.map((_, node) => ({ rank: node, node, state: 'running', threads: [thread] }));
+  const { columns, rows } = sampleSheet({ number: 7, nodes, names: [], ranks });
+  assert.ok(rows.every((row) => row.length === columns.length));
+  const at = (name) => rows.map((row) => row[columns.findIndex((c) => c.name === name)]);
+  assert.deepEqual(at('calls'), [0, null, 0]);
+  assert.deepEqual(at('mpi_s'), [0, null, 0]);
+  assert.deepEqual(at('state'), ['running', 'silent', 'running']);
+  const sample = (rows, mpi) => knownShare({ number: 1, time: 1, ranks: 4, silent: 1, mpi, offProcessor: null, rows });
+  assert.deepEqual([sample([0.5, null, 1, null], 0.75), sample([], 0.5), sample([], null)], [0.5, 1, 0]);
 });
 
 test('a message that ends before it begins, by clocks that disagree, passes a filter that asks for no time under way', () => {

@@ -14,7 +14,8 @@ import { Drawing } from '../../reports/viewer/src/work/picture.ts';
 import { findEnds } from '../../reports/viewer/src/work/ends.ts';
 import { QUERIES } from '../../reports/viewer/src/work/queries.ts';
 import { underPointer } from '../../reports/viewer/src/work/pick.ts';
-import { allEvents, entries, flavour, make, open, openBytes, record } from './support.mjs';
+import { overview } from '../../reports/viewer/src/work/overview.ts';
+import { allEvents, entries, flavour, make, open, openBytes, openTotals, record } from './support.mjs';
 
 const IDLE = [0.9, 0.92, 0.95];
 const PAPER = [1, 1, 1];
@@ -93,6 +94,76 @@ test('a call that nobody came back from is drawn to the end of its rank, waiting
   const cam = picture.camera;
   const tip = underPointer(trace, cam, 0.9 * cam.width, cam.rows.pad + 3);
   assert.equal(tip.title, 'Rank 0 never comes back from MPI_Recv');
+});
+
+/** Two that wait for each other from 0.4 of the run on, one in a call until it is ended, five of which nothing is known. */
+const hung = () =>
+  openTotals(make(4, 2, 50), (runtime) => ({
+    0: { from: 0.4 * runtime, to: runtime, waits: true, needs: 1 },
+    1: { from: 0.4 * runtime, to: runtime, waits: true, needs: 0 },
+    2: { from: 0.5 * runtime, to: 0.8 * runtime },
+  }));
+
+test('of a run of which only totals were recorded last calls are drawn; what is before is not known, not outside MPI', async () => {
+  const trace = await hung();
+  const { runtime } = trace.meta;
+  const picture = await drawn(trace, camera(trace, 0, runtime));
+  const at = (row, from, to) => colours(picture, row, (from + 0.01) * runtime, (to - 0.01) * runtime);
+  const isUnknown = (x, what) => {
+    assert.equal(x.share(IDLE) + x.share(WAITING_STYLE.color) + x.share(CLASSES[1].color), 0, what);
+    assert.ok(x.found.size === 2, `${what}: hatched`);
+  };
+  isUnknown(at(0, 0, 0.4), 'before a call that waits');
+  assert.ok(at(0, 0.4, 1).share(WAITING_STYLE.color) > 0.5, 'waits to the end');
+  isUnknown(at(2, 0, 0.5), 'before a call that does not wait');
+  assert.ok(at(2, 0.5, 0.8).share(CLASSES[1].color) > 0.9, 'is in it');
+  assert.equal(at(2, 0.8, 1).share(IDLE) + at(2, 0.8, 1).share(CLASSES[1].color), 0, 'its record has ended');
+  isUnknown(at(3, 0, 1), 'a rank without such a call');
+  const tip = (x) => underPointer(trace, picture.camera, x * picture.camera.width, picture.camera.rows.pad + 3);
+  assert.deepEqual(tip(0.2).rows, [['', 'not known: only totals were recorded']]);
+  assert.equal(tip(0.6).title, 'Rank 0 never comes back from MPI_Recv');
+});
+
+test('in a row of several ranks, too, what only totals tell is not time outside MPI; how many are in what is told', async () => {
+  const trace = await hung();
+  const { runtime } = trace.meta;
+  const members = [[0, 1, 2, 3, 4, 5, 6, 7]];
+  const picture = await drawn(trace, camera(trace, 0, runtime, { members, height: 60 }));
+  assert.equal(colours(picture, 0, 0, runtime).share(IDLE), 0);
+  const other = await drawn(trace, { ...picture.camera, idle: [0, 1, 0] });
+  assert.deepEqual(other.pixels, picture.pixels, 'nothing has the colour of time outside MPI, or a part of it');
+  const tip = underPointer(trace, picture.camera, 0.6 * picture.camera.width, picture.camera.rows.pad + 3);
+  assert.deepEqual(tip.rows, [
+    ['wait in the call that they never come back from', '2'],
+    ['are in the call that they never come back from', '1'],
+    ['not known: only totals were recorded', '5'],
+  ]);
+});
+
+test('a filter hides a call that nobody came back from, or shows it, by what is known of it', async () => {
+  const trace = await hung();
+  const { runtime } = trace.meta;
+  const share = async (filter, color) => {
+    const picture = await drawn(trace, camera(trace, 0, runtime, { filter: { ...NO_FILTER, ...filter } }));
+    return colours(picture, 0, 0.5 * runtime, 0.9 * runtime).share(color);
+  };
+  for (const filter of [{ ops: ['MPI_Send'] }, { classes: [2] }, { ranks: [1] }, { minBytes: 1 }, { maxNs: 1 }]) {
+    assert.equal(await share(filter, WAITING_STYLE.color), 0, JSON.stringify(filter));
+    assert.equal(await share(filter, IDLE), 0, 'hidden, not outside MPI');
+  }
+  for (const filter of [{ ops: ['MPI_Recv'] }, { waits: true }, { ranks: [0] }, { minNs: 1000 }])
+    assert.ok((await share(filter, WAITING_STYLE.color)) > 0.5, JSON.stringify(filter));
+});
+
+test('the whole run in one line has calls that nobody came back from', async () => {
+  const trace = await hung();
+  const { bins } = trace.meta;
+  const shares = await overview(trace);
+  const at = (x) => shares[Math.floor(x * bins)];
+  assert.deepEqual(
+    [0.2, 0.45, 0.7, 0.95].map((x) => Math.round(8 * at(x))),
+    [0, 2, 3, 2],
+  );
 });
 
 test('the colour of waiting is that of no class', () => {

@@ -9,7 +9,11 @@ import { completionOf } from '../../reports/viewer/src/model/messages.ts';
 import { cutsOf } from '../../reports/viewer/src/work/cuts.ts';
 import { waitsForAll } from '../../reports/viewer/src/work/needs.ts';
 import { statesOf } from '../../reports/viewer/src/work/states.ts';
-import { allEvents, entries, flavour, make, makeOdd, open, record } from './support.mjs';
+import { isTotals, totalsInWords } from '../../reports/viewer/src/model/open.ts';
+import { Doing } from '../../reports/viewer/src/model/snapshot.ts';
+import { censusOf } from '../../reports/viewer/src/work/census.ts';
+import { countStates } from '../../reports/viewer/src/work/states.ts';
+import { allEvents, entries, flavour, make, makeOdd, open, openTotals, record } from './support.mjs';
 
 const signal = new AbortController().signal;
 
@@ -335,6 +339,97 @@ test('who never comes back from a call is in it to its end, and waits for whom t
     processInWords({ ...open, doing: [DOING.indexOf('in a call that may wait')], comm: [-1] }, 0, names),
     'rank 0 is in MPI_Recv (x.c:3) and never comes back: 24.10 s, to its end',
   );
+});
+
+/** Ranks 2, 0, 1 enter their last calls in that order, 0 and 1 for each other; of the others nothing is known. */
+const hung = () =>
+  openTotals(make(4, 2, 50), (runtime) => ({
+    0: { from: 0.5 * runtime, to: runtime, waits: true, needs: 1 },
+    1: { from: 0.6 * runtime, to: runtime, waits: true, needs: 0 },
+    2: { from: 0.4 * runtime, to: runtime },
+  }));
+const still = { by: 0, hidden: null, stop: '', rank: 0, halt: '' };
+const { Unknown, Waits, Blocking, Dead, Outside } = Doing;
+
+test('of a run of which only totals were recorded a state is who is in its last call; of all others it is not known', async () => {
+  const trace = await hung();
+  const { runtime } = trace.meta;
+  assert.deepEqual(await countStates(trace, null, signal, () => undefined), { steps: 3, whole: true, share: 0 });
+  const at = async (given) => statesOf(trace, { ...still, ...given }, signal);
+  const doing = async (given) => [...(await at(given)).doing].slice(0, 4);
+  assert.deepEqual(await doing({ time: 0.3 * runtime }), [Unknown, Unknown, Unknown, Unknown]);
+  assert.deepEqual(await doing({ time: 0.45 * runtime }), [Unknown, Unknown, Blocking, Unknown]);
+  assert.deepEqual(await doing({ time: runtime }), [Waits, Waits, Blocking, Unknown]);
+  const last = await at({ step: 3 });
+  assert.deepEqual(
+    [last.change.rank, last.time, last.open[1], last.needs[1]],
+    [1, 0.6 * runtime, true, [{ rank: 0, there: false }]],
+  );
+  assert.equal(processInWords(last, 3, { comm: String, site: String }), 'rank 3: not known, only totals were recorded');
+});
+
+test('its states are stepped and run through as those of single calls', async () => {
+  const trace = await hung();
+  const from = async (step, given) => {
+    const s = await statesOf(trace, { ...still, step, ...given }, signal);
+    return [s.step, s.found, s.halted];
+  };
+  assert.deepEqual(await from(0, { by: 1 }), [1, true, false]);
+  assert.deepEqual(await from(2, { by: -1 }), [1, true, false]);
+  assert.deepEqual(await from(2, { by: 100 }), [3, true, false]);
+  assert.deepEqual(await from(3, { by: 1 }), [3, false, false]);
+  assert.deepEqual(await from(0, { by: 1, stop: 'blocks', rank: 1 }), [3, true, false]);
+  assert.deepEqual(await from(0, { by: 1, stop: 'completes' }), [0, false, false]);
+  assert.deepEqual(await from(0, { by: 3, halt: 'blocks', rank: 0 }), [2, true, true]);
+  const hidden = Int32Array.from([1, 1, 0, 0, 0, 0, 0, 0]); // 0 and 1 in a closed container
+  assert.deepEqual(await from(0, { by: 2, hidden }), [3, true, false], 'the end');
+  trace.analysis.correctness = [{ kind: 'deadlock', examples: [{ time_s: (0.6 * trace.meta.runtime) / 1e9 }] }];
+  assert.deepEqual(await from(0, { by: 1, stop: 'error' }), [3, true, false]);
+});
+
+test('its census counts who waits and of whom nothing is known', async () => {
+  const trace = await hung();
+  const c = await censusOf(trace, { from: 0, to: trace.meta.runtime, moments: 10 }, signal, () => undefined);
+  const of = (kind) => Array.from({ length: 10 }, (_, i) => c.counts[i * (c.counts.length / 10) + kind]);
+  assert.deepEqual(of(Unknown), [8, 8, 8, 8, 7, 6, 5, 5, 5, 5]);
+  assert.deepEqual(of(Waits), [0, 0, 0, 0, 0, 1, 2, 2, 2, 2]);
+});
+
+test('who died by itself is dead in the end, in its call or, if nobody knows of one, outside', async () => {
+  const trace = await hung();
+  const row = (rank) => ({ rank, state: 'lost', died: rank === 2 || rank === 5, unreturned_s: rank === 2 ? 1 : 0 });
+  trace.analysis.per_rank = Array.from({ length: 8 }, (_, rank) => row(rank));
+  const s = await statesOf(trace, { ...still, step: 3 }, signal);
+  assert.deepEqual([...s.doing], [Waits, Waits, Dead, Unknown, Unknown, Dead, Unknown, Unknown]);
+  const names = { comm: String, site: String };
+  assert.equal(
+    processInWords(s, 2, names),
+    'rank 2 never returns from its next call: it dies after 1.00 s in it (lost)',
+  );
+  assert.equal(processInWords(s, 5, names), 'rank 5 dies outside MPI (lost)');
+});
+
+test('only where totals were asked for, a run without calls is not known', () => {
+  const of = (mode) => ({ coverage: { mode }, per_rank: [{ rank: 0, open: [{ from_s: 1, to_s: 2 }] }] });
+  assert.deepEqual(
+    [isTotals(of('profile'), 0), isTotals(of('events'), 0), isTotals(of('profile'), 9)],
+    [true, false, false],
+  );
+  assert.match(totalsInWords(of('profile'), 0), /^Only totals were recorded: /);
+  assert.equal(totalsInWords({ ...of('profile'), per_rank: [] }, 0), null);
+});
+
+test('between its last event and the call that it never comes back from a rank is outside MPI, not dead', async () => {
+  const trace = await open(make(4, 2, 50));
+  trace.analysis.per_rank = Array.from({ length: 8 }, (_, rank) => ({ rank, state: 'lost' }));
+  const { steps } = await countStates(trace, null, signal, () => undefined);
+  const { runtime } = trace.meta;
+  const call = { thread: 0, op: 'MPI_Recv', class: 1, site: -1, comm: -1, waits: true, needs: 1 };
+  for (const rank of [0, 1, 2, 3]) trace.opens.set(rank, [{ ...call, from: 2 * runtime, to: 3 * runtime }]);
+  const s = await statesOf(trace, { ...still, step: steps - 1 }, signal);
+  const counts = (doing) => [...s.doing].filter((x, rank) => x === doing && rank < 4).length;
+  assert.ok(counts(Outside) >= 3 && counts(Dead) === 0, `${s.doing}`);
+  assert.ok([...s.doing].filter((x) => x === Dead).length >= 3, 'those without one');
 });
 
 test('who dies in a call dies after the time that the analysis knows of it, not after its last event', () => {

@@ -73,6 +73,17 @@ export function open(path) {
   return openBytes(readFileSync(path));
 }
 
+/** The same run as if only totals had been recorded: no call of it, but those that are given. opens: by rank. */
+export async function openTotals(path, opens) {
+  const trace = await open(path);
+  for (const kind of [Kind.Events, Kind.Messages, Kind.Waits, Kind.Summary, Kind.Top]) trace.byKind.delete(kind);
+  trace.meta.events = 0;
+  trace.isTotals = true;
+  const call = { thread: 0, op: 'MPI_Recv', class: 1, site: -1, comm: -1, waits: false, needs: -1 };
+  for (const [rank, x] of Object.entries(opens(trace.meta.runtime))) trace.opens.set(Number(rank), [{ ...call, ...x }]);
+  return trace;
+}
+
 /** What `mpitrace show --json` says. */
 export function show(path, ...options) {
   return JSON.parse(execFileSync(MPITRACE, ['show', path, '--json', ...options], { maxBuffer: SHOWN_MAX }));

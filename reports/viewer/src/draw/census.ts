@@ -63,7 +63,7 @@ export class CensusStrip {
         const high = (height * counts[kind]!) / all;
         if (high <= 0) continue;
         y -= high;
-        g.fillStyle = fillOf(kind, colors);
+        g.fillStyle = fillOf(g, kind, colors);
         g.fillRect(i * step, y, step + 0.5, high);
         if (kind === STATE_ORDER[0]) hatch(g, i * step, y, step + 0.5, high, colors);
       }

@@ -3,6 +3,7 @@ import { list, num, str } from '../model/analysis';
 import { CLASSES, WAITING_STYLE, css } from '../layout/color';
 import type { ClassStyle } from '../layout/color';
 import { isFiltering } from '../model/filter';
+import { isTotals } from '../model/open';
 import type { Store } from '../model/state';
 import { inPattern } from '../layout/raster';
 import type { Session } from '../work/session';
@@ -62,7 +63,7 @@ export function legend(trace: Session, store: Store): HTMLElement {
   });
   key(swatch(WAITING_STYLE, 'rgb(255 255 255 / 0.9)'), WAITING_STYLE.name);
   add(box, hidden(store));
-  key(h('span', { class: 'swatch unknown' }), 'not loaded');
+  key(h('span', { class: 'swatch unknown' }), isTotals(trace.analysis, trace.meta.events) ? 'not known' : 'not loaded');
   key(h('span', { class: 'swatch ended' }), 'no record any more');
   add(box, h('span', { class: 'key' }, h('span', { class: 'line-key' }), 'message, in its sender’s colour'));
   return box;

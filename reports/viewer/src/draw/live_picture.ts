@@ -1,7 +1,7 @@
 // live_picture.ts - the share of time in MPI over a running step: of all ranks, and rank by rank.
 import { WAITING_STYLE, css, hex, viridis } from '../layout/color';
 import { liveCells, liveSpan, sampleAt } from '../layout/live';
-import { clock } from '../model/live';
+import { clock, knownShare } from '../model/live';
 import type { LiveRun, LiveSample } from '../model/live';
 import { FONT, theme, unknownPattern } from './dom';
 import type { Theme } from './dom';
@@ -40,19 +40,19 @@ function strip(f: Frame, run: LiveRun): void {
     run.samples.forEach((s, i) => {
       const v = value(s);
       const before = run.samples[i - 1]?.time ?? liveSpan(run.samples).from;
-      if (v !== null) draw(x(before), x(s.time), y(v));
+      if (v !== null) draw(x(before), x(s.time), y(v * knownShare(s))); // above it there is what is not known
     });
   };
   const height = STRIP - y(1);
   g.fillStyle = unknownPattern(g, colors.line);
   g.fillRect(LEFT, y(1), f.width, height);
   area(
-    (s) => s.mpi,
-    (x0, x1) => {
+    (s) => (s.mpi === null ? null : 1),
+    (x0, x1, top) => {
       g.fillStyle = colors.paper;
-      g.fillRect(x0, y(1), x1 - x0 + 0.5, height);
+      g.fillRect(x0, top, x1 - x0 + 0.5, STRIP - top);
       g.fillStyle = colors.idle;
-      g.fillRect(x0, y(1), x1 - x0 + 0.5, height);
+      g.fillRect(x0, top, x1 - x0 + 0.5, STRIP - top);
     },
   );
   g.fillStyle = css(COLOR);

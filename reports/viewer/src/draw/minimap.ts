@@ -3,11 +3,12 @@
 import { PLANES } from '../decode/tiles';
 import { CLASSES, WAITING_STYLE, css } from '../layout/color';
 import { list, num } from '../model/analysis';
+import { isTotals, opensOf } from '../model/open';
 import { patternsOf, phasesOf } from '../model/phases';
 import type { Phase } from '../model/phases';
 import type { Store } from '../model/state';
 import type { Session } from '../work/session';
-import { h, paper, theme } from './dom';
+import { h, paper, theme, unknownPattern } from './dom';
 import type { Theme } from './dom';
 
 const HEIGHT = 40; // as the style sheet has it, where the page is wide
@@ -18,6 +19,7 @@ export class Minimap {
   readonly element = h('canvas', { class: 'minimap', 'aria-hidden': 'true' });
   private shares: Float32Array | null = null;
   private readonly phases: Phase[];
+  private readonly isTotals: boolean; // what is not drawn is not known
   private readonly patterns: Phase[];
   private readonly ground = h('canvas'); // all but the window, which is all that changes from step to step
   private groundKey = '';
@@ -32,6 +34,7 @@ export class Minimap {
     private readonly left: () => number,
   ) {
     this.phases = phasesOf(trace.analysis);
+    this.isTotals = isTotals(trace.analysis, trace.meta.events);
     const whole = (p: Phase) => p.to - p.from > 0.95 * trace.meta.runtime;
     this.patterns = patternsOf(trace.analysis).filter((p) => !whole(p));
     this.element.addEventListener('pointerdown', (e) => this.down(e));
@@ -97,6 +100,7 @@ export class Minimap {
   /** How much of it was waiting, by the time windows of the analysis: from the top. */
   private drawWaiting(g: CanvasRenderingContext2D, width: number, height: number): void {
     g.fillStyle = css(WAITING_STYLE.color);
+    if (this.isTotals) this.drawOpen(g, width, height);
     for (const x of list(this.trace.analysis, 'time_windows')) {
       const [from, to] = [num(x, 'start_s'), num(x, 'end_s')];
       const all = (num(x, 'useful_s') ?? 0) + (num(x, 'mpi_s') ?? 0);
@@ -104,6 +108,23 @@ export class Minimap {
       const [x1, x2] = [this.x(from * 1e9), Math.min(width, this.x(to * 1e9))];
       g.fillRect(x1, 0, Math.max(1, x2 - x1 - 0.5), (Math.min(1, (num(x, 'wait_s') ?? 0) / all) * height) / 2);
     }
+  }
+
+  /** Of calls that nobody came back from, where there are no such windows: how many wait from each moment on. */
+  private drawOpen(g: CanvasRenderingContext2D, width: number, height: number): void {
+    const { analysis, meta } = this.trace;
+    const waiting = [...opensOf(analysis).values()].map((calls) => calls.find((x) => x.waits)).filter((x) => !!x);
+    const changes = waiting.flatMap(({ from, to }) => [
+      { at: from, by: 1 },
+      { at: to, by: -1 },
+    ]);
+    changes.sort((a, b) => a.at - b.at);
+    let n = 0;
+    changes.forEach(({ at, by }, i) => {
+      n += by;
+      const [x1, x2] = [this.x(at), Math.min(width, this.x(changes[i + 1]?.at ?? at))];
+      g.fillRect(x1, 0, x2 - x1, ((n / meta.ranks) * height) / 2);
+    });
   }
 
   /** Where phases begin, with their names; below them the windows of patterns that do not hold for all of the run. */
@@ -140,7 +161,7 @@ export class Minimap {
     const { g } = paper(this.ground, { width, height });
     const bins = this.trace.meta.bins;
     const step = (width - this.left()) / bins;
-    g.fillStyle = colors.idle;
+    g.fillStyle = this.isTotals ? unknownPattern(g, colors.line) : colors.idle;
     g.fillRect(this.left(), 0, width - this.left(), height);
     for (let b = 0; this.shares && b < bins; b++) {
       let y = height;

@@ -8,6 +8,7 @@ import { tally } from '../layout/state_words';
 import type { Box } from '../model/containers';
 import { Doing } from '../model/snapshot';
 import type { Active, Snapshot } from '../model/snapshot';
+import { unknownPattern } from './dom';
 import type { Theme } from './dom';
 
 export interface Scene {
@@ -165,11 +166,12 @@ function cross(g: CanvasRenderingContext2D, p: Point, r: number): void {
 
 /** One shape and colour for each thing that a process can do. */
 export function paintDoing(g: CanvasRenderingContext2D, doing: Doing, p: Point, r: number, theme: Theme): void {
-  g.setLineDash(doing === Doing.NotBegun ? [3, 3] : []);
+  g.setLineDash(doing === Doing.NotBegun || doing === Doing.Unknown ? [3, 3] : []);
   g.lineWidth = Math.max(1.2, Math.min(3.5, r * (doing === Doing.Waits ? 0.2 : 0.12)));
   g.strokeStyle = theme.dim;
   g.fillStyle = theme.paper;
   if (doing === Doing.Outside) g.fillStyle = theme.idle;
+  if (doing === Doing.Unknown) g.fillStyle = unknownPattern(g, theme.line);
   if (doing === Doing.NonBlocking) g.fillStyle = g.strokeStyle = GREEN;
   if (doing === Doing.Blocking) g.strokeStyle = blockingColor(theme);
   if (doing === Doing.Waits) g.strokeStyle = VERMILLION;
@@ -223,7 +225,9 @@ function paintBelow(g: CanvasRenderingContext2D, p: Placed, r: number, rank: num
     ? (snapshot.ops[snapshot.op[rank]!] ?? '').replace(/^MPI_/, '')
     : doing === Doing.Dead
       ? 'dies'
-      : 'finished';
+      : doing === Doing.Unknown
+        ? 'not known'
+        : 'finished';
   const small = Math.max(9, Math.min(12, p.width * 0.14));
   const width = p.width * 0.98;
   g.font = `${small}px ${FAMILY}`;
@@ -248,6 +252,7 @@ export const STATE_ORDER: Doing[] = [
   Doing.NotBegun,
   Doing.Over,
   Doing.Dead,
+  Doing.Unknown,
 ];
 
 /** The sum of what is inside: a bar in the colours of what processes do, waiting from the bottom. */
@@ -262,7 +267,7 @@ function paintBox(g: CanvasRenderingContext2D, p: Placed, box: Box, s: Scene): v
     const high = (size * sums[doing]!) / Math.max(1, box.ranks.length);
     if (high <= 0) continue;
     from -= high;
-    g.fillStyle = fillOf(doing, theme);
+    g.fillStyle = fillOf(g, doing, theme);
     g.fillRect(x, from, size, high);
     if (doing === Doing.Waits) hatch(g, x, from, size, high, theme);
   }
@@ -285,7 +290,8 @@ function paintBox(g: CanvasRenderingContext2D, p: Placed, box: Box, s: Scene): v
   g.globalAlpha = 1;
 }
 
-export function fillOf(doing: Doing, theme: Theme): string {
+export function fillOf(g: CanvasRenderingContext2D, doing: Doing, theme: Theme): string | CanvasPattern {
+  if (doing === Doing.Unknown) return unknownPattern(g, theme.line);
   if (doing === Doing.Waits) return VERMILLION;
   if (doing === Doing.Blocking) return blockingColor(theme);
   if (doing === Doing.NonBlocking) return GREEN;

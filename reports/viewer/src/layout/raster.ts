@@ -84,6 +84,7 @@ export class Raster {
   private readonly strokeKinds: Uint8Array;
   private readonly stacks: Uint32Array; // pixels that differ from line to line by more than a stroke
   private readonly place: Uint16Array; // in a tile of patterns
+  private readonly unrecorded: Rgb;
   private readonly textures: { base: number; line: number; kind: number }[];
 
   constructor(
@@ -109,12 +110,14 @@ export class Raster {
     this.stacks = new Uint32Array(width);
     this.place = Uint16Array.from({ length: width }, (_, x) => x % kept!.size);
     const faint = (share: number) => packed(mixed(palette.paper, palette.unknown, share));
+    this.unrecorded = mixed(palette.paper, palette.unknown, 0.12);
     this.textures = [
       { base: this.plain[0]!, line: this.plain[0]!, kind: 0 },
       { base: 0, line: 0, kind: 0 },
       { base: faint(0.12), line: faint(0.4), kind: 4 },
       { base: packed(mixed(palette.paper, palette.damaged, 0.25)), line: packed(palette.damaged), kind: 6 },
       { base: faint(0.03), line: faint(0.5), kind: 2 },
+      { base: faint(0.12), line: faint(0.4), kind: 4 },
     ];
   }
 
@@ -144,8 +147,8 @@ export class Raster {
     }
   }
 
-  /** The colour of one pixel, and which plane it is mostly of. */
-  private mix(x: number): void {
+  /** The colour of one pixel, and which plane it is mostly of; known: of what is in no plane. */
+  private mix(x: number, known: number): void {
     const { sums, width, dominant, column } = this;
     const sum = sums[x]!;
     if (sum <= 1e-7) {
@@ -161,7 +164,7 @@ export class Raster {
     const shown = Math.min(1, Math.max(LEAST, sum));
     const scale = shown / sum;
     const rest = 1 - shown;
-    const idle = this.colors[0]!;
+    const idle = known === Known.Unrecorded ? this.unrecorded : this.colors[0]!;
     const r = clamped(idle[0] * rest + sums[2 * width + x]! * scale);
     const g = clamped(idle[1] * rest + sums[3 * width + x]! * scale);
     const b = clamped(idle[2] * rest + sums[4 * width + x]! * scale);
@@ -196,7 +199,7 @@ export class Raster {
     };
     this.addPlanes(s);
     for (let x = 0; x < this.width; x++) {
-      this.mix(x);
+      this.mix(x, s.known[x]!);
       const plane = dominant[x]!;
       if (plane === 0) {
         if (s.known[x] === Known.Yes) continue;

@@ -12,6 +12,7 @@ export const DOING = [
   'waiting for others',
   'finished',
   'dead',
+  'not known',
 ];
 
 /** Names that the trace gives. */
@@ -45,7 +46,7 @@ function waitsFor(s: Snapshot, rank: number): string {
 function diesInWords(s: Snapshot, rank: number, since: string): string {
   const unreturned = s.unreturned[rank] ?? 0;
   if (unreturned > 0) return `never returns from its next call: it dies after ${duration(unreturned)} in it`;
-  return `made its last call ${since} ago and dies outside MPI`;
+  return s.since[rank]! >= 0 ? `made its last call ${since} ago and dies outside MPI` : 'dies outside MPI';
 }
 
 /** What it is in when its record ends. */
@@ -66,6 +67,7 @@ export function processInWords(s: Snapshot, rank: number, names: Names): string 
   if (s.open[rank]) return openInWords(s, rank, names);
   if (doing === Doing.Dead) return `rank ${rank} ${diesInWords(s, rank, since)} (${s.ends[rank]})`;
   if (doing === Doing.Outside) return `rank ${rank} is outside MPI for ${since}`;
+  if (doing === Doing.Unknown) return `rank ${rank}: not known, only totals were recorded`;
   if (doing < Doing.NonBlocking || doing === Doing.Over) return `rank ${rank}: ${DOING[doing]}`;
   const op = s.ops[s.op[rank]!] ?? '';
   const site = names.site(s.site[rank]!);

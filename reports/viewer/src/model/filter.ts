@@ -2,6 +2,7 @@
 // way. What is empty lets everything through. Pure.
 import { bytesOf } from '../decode/records';
 import type { EventChunk, MessageChunk } from '../decode/records';
+import type { Open } from './open';
 
 export interface Filter {
   ops: string[]; // names
@@ -80,6 +81,16 @@ export function eventFilter(
     const bytes = bytesOf(chunk, i);
     return bytes >= f.minBytes && (f.maxBytes === 0 || bytes <= f.maxBytes);
   };
+}
+
+/** A call that a rank never came back from; what it would have moved is not known. */
+export function openPasses(f: Filter, rank: number, x: Open): boolean {
+  const [inClass, atSite, onComm, ofRank] = [f.classes, f.sites, f.comms, f.ranks].map(member);
+  if (f.ops.length > 0 && !f.ops.includes(x.op)) return false;
+  if (!inClass!(x.class) || !atSite!(x.site) || !onComm!(x.comm) || !ofRank!(rank)) return false;
+  const length = x.to - x.from;
+  if (length < f.minNs || (f.maxNs > 0 && length > f.maxNs) || f.minBytes > 0 || f.maxBytes > 0) return false;
+  return !asksWaits(f) || waitPasses(f, x.waits ? length : 0);
 }
 
 /** What call sites call. */

@@ -10,9 +10,15 @@ export interface LiveSample {
   time: number; // seconds since 1970
   ranks: number;
   silent: number; // nodes
-  mpi: number | null;
+  mpi: number | null; // of those that are known
   offProcessor: number | null;
   rows: (number | null)[]; // inside of MPI, of each rank, or of ranks that follow each other
+}
+
+/** Of how much of the ranks' time it is known what it was. */
+export function knownShare({ rows, mpi }: LiveSample): number {
+  const known = rows.filter((x) => x !== null).length;
+  return rows.length > 0 ? known / rows.length : Number(mpi !== null);
 }
 
 const share = (x: unknown): number | null => (typeof x === 'number' ? x : null);
@@ -49,7 +55,7 @@ export class LiveRun {
   }
 
   get follows(): boolean {
-    return this.chosen === 0;
+    return this.chosen === 0 && !this.pauses; // it may pause before there is a sample
   }
 
   /** The one that is looked at. */
@@ -155,6 +161,8 @@ export function nowSheet(now: Json): Sheet {
   };
 }
 
+const UNKNOWN: readonly Cell[] = new Array<Cell>(6).fill(null); // of a thread of a node without a sample in this one
+
 /** What each rank did in one sample (mpitrace/sample/1). */
 export function sampleSheet(sample: Json): Sheet {
   const names = list(sample, 'names');
@@ -163,6 +171,14 @@ export function sampleSheet(sample: Json): Sheet {
   for (const rank of list(sample, 'ranks'))
     for (const thread of list(rank, 'threads')) {
       const node = nodes[num(rank, 'node') ?? -1];
+      const isKnown = num(node, 'samples') !== 0 || str(node, 'state') === 'ended';
+      if (!isKnown) {
+        rows.push([
+          ...[num(rank, 'rank') ?? null, num(thread, 'thread') ?? 0, str(node, 'node'), 'silent'],
+          ...UNKNOWN,
+        ]);
+        continue;
+      }
       const inside = names[num(thread, 'in') ?? -1];
       const totals = list(thread, 'totals').filter((x): x is number[] => Array.isArray(x));
       const sum = (at: number) => totals.reduce((all, x) => all + (x[at] ?? 0), 0);

@@ -1,4 +1,5 @@
-// open.ts - calls that ranks never came back from: no events, but the analysis knows from when to when, and for whom. Pure.
+// open.ts - calls that ranks never came back from: no events, but the analysis knows from when to when, and for whom. Of a run of which only
+// totals were recorded they are all single calls that are known. Pure.
 import { at, list, num, str } from './analysis';
 import type { Json } from './analysis';
 
@@ -37,6 +38,17 @@ export function opensOf(analysis: Json): Map<number, Open[]> {
     if (calls.length > 0 && rank >= 0) found.set(rank, calls);
   }
   return found;
+}
+
+/** Only totals were recorded: of a rank nothing is known before the call that it never came back from. */
+export function isTotals(analysis: Json, events: number): boolean {
+  return events === 0 && str(analysis, 'coverage', 'mode') !== 'events';
+}
+
+/** What there is to draw of such a run; null: the calls themselves. */
+export function totalsInWords(analysis: Json, events: number): string | null {
+  if (!isTotals(analysis, events) || opensOf(analysis).size === 0) return null;
+  return 'Only totals were recorded: drawn are the calls that ranks never came back from; before them nothing is known (hatched).';
 }
 
 /** Ranks that died by themselves. */

@@ -8,9 +8,10 @@ export const enum Doing {
   Waits = 4, // for others, which are known
   Over = 5, // it makes no call any more
   Dead = 6,
+  Unknown = 7, // only totals were recorded
 }
 
-export const DOING_KINDS = Doing.Dead + 1;
+export const DOING_KINDS = Doing.Unknown + 1;
 
 export interface StatesQuery {
   time?: number; // ns; or
@@ -71,7 +72,7 @@ export interface Snapshot {
   site: Int32Array;
   peer: Int32Array;
   bytes: Float64Array;
-  since: Float64Array; // ns, of the call or of what came after it
+  since: Float64Array; // ns, of the call or of what came after it; NaN: not known
   until: Float64Array;
   needs: Record<number, Need[]>;
   arrows: Arrow[];

@@ -278,17 +278,24 @@ class LivePage {
     const job = at(this.now, 'job');
     const id = str(job, 'job_id');
     const lost = this.state.dataset.lost === 'true';
+    this.state.dataset.paused = String(this.run.pauses);
     const missing = list(this.now, 'nodes_missing');
     const unreadable = list(this.now, 'nodes').reduce<number>((sum, n) => sum + (num(n, 'samples_unreadable') ?? 0), 0);
     this.title.textContent = id && id !== '0' ? `Job ${id}.${str(job, 'step_id')}` : 'Running job';
     document.title = `${this.title.textContent} – mpitrace live`;
-    this.state.textContent = this.run.over ? 'over' : lost ? 'connection lost, trying again' : 'running';
+    this.state.textContent = this.run.pauses
+      ? 'paused'
+      : this.run.over
+        ? 'over'
+        : lost
+          ? 'connection lost, trying again'
+          : 'running';
     this.facts.textContent = [
       str(job, 'program'),
       plural(num(job, 'ranks') ?? 0, 'rank'),
       plural(num(job, 'nodes') ?? 0, 'node'),
       plural(this.run.samples.length, 'sample'),
-      this.run.over ? 'served until this page is closed' : '',
+      this.run.over && !this.run.pauses ? 'served until this page is closed' : '',
       unreadable > 0 ? `${plural(unreadable, 'sample')} could not be read` : '',
       missing.length > 0 ? `no trace of ${missing.map(String).join(', ')}` : '',
     ]
@@ -322,7 +329,7 @@ class LivePage {
         `Sample ${count(shown.number)}${follows ? ', the newest' : ''}, ${clock(shown.time)}`,
         `in MPI ${known(shown.mpi)}`,
         `ready without a processor ${known(shown.offProcessor)}`,
-        shown.silent > 0 ? `${plural(shown.silent, 'node')} without samples` : '',
+        shown.silent > 0 ? `${plural(shown.silent, 'node')} without samples: shares are of the others` : '',
       ]
         .filter((x) => x !== '')
         .join(' · '),

@@ -53,6 +53,7 @@ export class LiveField {
   private isShown = false;
   private isFetching = false;
   private isFrozen = false;
+  private until = 0; // number of the last sample that is shown, while it is
   private readonly redraw = onceAPicture(() => {
     if (this.isShown) this.view?.update();
   });
@@ -74,6 +75,7 @@ export class LiveField {
     this.isShown = is;
     if (!is) return this.app.tooltip.hide();
     this.view ??= createField(this.app, this.host, NONE);
+    this.hold();
     this.redraw();
     void this.fetch();
   }
@@ -108,32 +110,45 @@ export class LiveField {
   }
 
   private grown(): void {
-    if (!this.isFrozen) this.store.grow(Math.max(FIRST, this.known.runtime));
+    this.store.grow(Math.max(FIRST, this.session.meta.runtime));
     this.session.grown();
     this.hold();
     this.redraw();
   }
 
-  /** Following, all that is there is shown; else what was there when somebody looked back, and that sample. */
+  /** Following, all that is there is shown; else what was there when somebody paused or looked back, and that sample. */
   private hold(): void {
-    const { follows, shown } = this.run;
+    const { follows, pauses, samples, shown } = this.run;
     if (follows && this.isFrozen) {
       this.isFrozen = false;
       this.session.freeze(Infinity);
       this.store.grow(Math.max(FIRST, this.known.runtime));
       this.session.grown();
-    } else if (!follows && !this.isFrozen && this.known.newest > 0 && this.known.newest >= this.run.newest) {
-      this.isFrozen = true;
-      this.session.freeze(this.known.newest);
-      this.session.grown();
+    } else if (
+      pauses ||
+      (!follows && !this.isFrozen && this.known.newest > 0 && this.known.newest >= this.run.newest)
+    ) {
+      const until = pauses ? (samples.at(-1)?.number ?? 0) : this.known.newest;
+      if (!this.isFrozen || until !== this.until) {
+        this.isFrozen = true;
+        this.until = until;
+        this.session.freeze(until);
+        this.session.grown();
+      }
     }
     const sample = follows || !shown ? 0 : this.known.placeOf(shown.number);
     if (this.state().sample !== sample) this.store.setView(ID, { ...this.state(), sample, since: -1 });
-    const behind = this.run.newest - this.known.newest;
+    this.tell();
+  }
+
+  private tell(): void {
+    const behind = (this.isFrozen ? this.until : this.run.newest) - this.known.newest;
+    if (this.isFrozen && behind <= 0 && this.reading.dataset.until === String(this.until)) return; // it holds still
+    this.reading.dataset.until = this.isFrozen && behind <= 0 ? String(this.until) : '';
     const said = [
       behind > 0 && this.wholeFrom <= this.run.newest ? `reading, ${plural(behind, 'sample')} more` : '',
       this.wholeFrom > 1 ? `samples before ${this.wholeFrom} are not kept whole any more` : '',
-      this.isFrozen && behind === 0 ? `until sample ${this.known.newest}; Follow continues` : '',
+      this.isFrozen && behind <= 0 ? `until sample ${this.until}; Follow continues` : '',
     ];
     this.reading.textContent = said.filter((x) => x !== '').join('; ');
   }

@@ -6,6 +6,7 @@ import { count, duration, moment, plural } from '../layout/format';
 import { DOING, changeInWords } from '../layout/state_words';
 import type { Names } from '../layout/state_words';
 import type { Box } from '../model/containers';
+import { isTotals } from '../model/open';
 import { Doing } from '../model/snapshot';
 import type { Snapshot } from '../model/snapshot';
 import type { ViewState } from '../model/state';
@@ -223,10 +224,11 @@ export class Controls {
 
   private putNote(s: Snapshot, sums: number[], names: Names): void {
     const waiting = `${count(sums[Doing.Waits]!)} of ${plural(s.doing.length, 'process')} wait`;
+    const unknown = sums[Doing.Unknown]! > 0 ? `, of ${count(sums[Doing.Unknown]!)} it is not known` : '';
     const dead = sums[Doing.Dead]! > 0 ? `, ${count(sums[Doing.Dead]!)} dead` : '';
     const logical = s.logical > 0 ? `; ${count(s.logical)} changes stand in logical order, not by time` : '';
     const forced = s.forced > 0 ? `; ${count(s.forced)} without what they wait for: the trace is not whole` : '';
-    const text = `State ${count(s.step)}: ${changeInWords(s.change, names)}; ${waiting}${dead}${logical}${forced}`;
+    const text = `State ${count(s.step)}: ${changeInWords(s.change, names)}; ${waiting}${unknown}${dead}${logical}${forced}`;
     if (this.note.textContent !== text) this.note.textContent = text;
   }
 
@@ -253,7 +255,9 @@ export class Controls {
     const key = JSON.stringify([colors.dark, sums]);
     if (key === this.legendOf) return;
     this.legendOf = key;
-    const rows = DOING.map((name, k) => {
+    const { analysis, meta } = this.session;
+    const kinds = isTotals(analysis, meta.events) ? DOING : DOING.slice(0, Doing.Unknown);
+    const rows = kinds.map((name, k) => {
       const swatch = h('canvas', { class: 'state-swatch', 'aria-hidden': 'true' });
       const { g } = paper(swatch, { width: 16, height: 16 });
       paintDoing(g, k as Doing, { x: 8, y: 8 }, 6.2, colors);

@@ -7,6 +7,7 @@ import type { Snapshot } from '../model/snapshot';
 
 export function stateSheet(s: Snapshot | null, names: Names, note: string): Sheet {
   const inCall = (rank: number) => s!.doing[rank]! >= Doing.NonBlocking && s!.doing[rank]! <= Doing.Waits;
+  const known = (x: number) => (Number.isFinite(x) ? x : null);
   const missing = (rank: number) => (s!.needs[rank] ?? []).filter((x) => !x.there).map((x) => x.rank);
   return {
     title: 'Consistent global state',
@@ -27,7 +28,7 @@ export function stateSheet(s: Snapshot | null, names: Names, note: string): Shee
       inCall(rank) ? (s!.ops[s!.op[rank]!] ?? '') : null,
       inCall(rank) ? names.comm(s!.comm[rank]!) : null,
       inCall(rank) ? names.site(s!.site[rank]!) : null,
-      s!.doing[rank]! > Doing.NotBegun ? s!.since[rank]! : null,
+      s!.doing[rank]! > Doing.NotBegun && s!.doing[rank]! < Doing.Unknown ? known(s!.since[rank]!) : null,
       missing(rank).join(' '),
       processInWords(s!, rank, names),
     ]),

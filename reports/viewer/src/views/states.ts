@@ -2,6 +2,7 @@
 // snapshots of the worker.  Out: a canvas of icons; step, play, seek, containers.
 import { CensusStrip, PIXELS_A_MOMENT } from '../draw/census';
 import { h, paper } from '../draw/dom';
+import { onlyTotals } from '../draw/only_totals';
 import { paintStates } from '../draw/states';
 import type { Scene } from '../draw/states';
 import { placeItems, placedAt } from '../layout/boxes';
@@ -42,6 +43,7 @@ function deadlockInWords(d: Deadlock | null): string[] {
 class States implements ViewInstance {
   private snapshot: Snapshot | null = null;
   private counted = false;
+  private readonly observer = new ResizeObserver(() => this.app.redraw()); // words that follow the state take room from it
   private isStale = false; // what is shown is asked once more, but no step or run is given up for that
   private items: Item[] = [];
   private placed: Placed[] = [];
@@ -92,12 +94,14 @@ class States implements ViewInstance {
     });
     host.append(
       this.controls.top,
+      ...onlyTotals(session),
       this.stage,
       this.census.element,
       this.words,
       this.controls.legend,
       this.controls.bottom,
     );
+    this.observer.observe(this.stage);
     this.canvas.addEventListener('pointermove', (e) => this.move(e));
     this.canvas.addEventListener('pointerleave', () => app.tooltip.hide());
     this.canvas.addEventListener('pointerdown', (e) => this.press(e));
@@ -123,6 +127,7 @@ class States implements ViewInstance {
 
   destroy(): void {
     clearInterval(this.player);
+    this.observer.disconnect();
     this.app.session.giveUp(ID);
     this.app.session.giveUp(`${ID} count`);
     this.app.session.giveUp(`${ID} census`);

@@ -22,6 +22,7 @@ import { h, paper, unknownPattern } from '../draw/dom';
 import type { Size } from '../draw/dom';
 import { legend } from '../draw/legend';
 import { Minimap } from '../draw/minimap';
+import { onlyTotals } from '../draw/only_totals';
 import { hex } from '../layout/color';
 import { count, duration, plural } from '../layout/format';
 import { orderOf } from '../layout/order';
@@ -31,6 +32,7 @@ import type { Rows } from '../layout/rows';
 import type { WidthScale } from '../layout/lines';
 import { list, num } from '../model/analysis';
 import { isFiltering } from '../model/filter';
+import { opensOf } from '../model/open';
 import type { EventThing, MessageFact } from '../model/picked';
 import type { Sheet } from '../model/sheet';
 import type { Camera, Picture } from '../work/camera';
@@ -59,6 +61,7 @@ class Timeline implements ViewInstance {
   private readonly navigation: Navigation;
   private readonly tools: Tools;
   private readonly path: Path[];
+  private readonly isTotals: boolean; // of single calls only those that nobody came back from
   private picture: Picture | null = null;
   private surface: CanvasImageSource | null = null;
   private wanted = ''; // key of the camera that is asked for
@@ -93,8 +96,10 @@ class Timeline implements ViewInstance {
       all: () => this.navigation.showAll(),
     });
     this.stage.append(this.bars, this.progress, this.scrollBar);
-    host.append(this.tools.element, this.minimap.element, this.stage, legend(session, store));
-    if (session.meta.events === 0) this.stage.append(NO_CALLS());
+    const totals = onlyTotals(session);
+    this.isTotals = totals.length > 0;
+    host.append(this.tools.element, this.minimap.element, ...totals, this.stage, legend(session, store));
+    if (session.meta.events === 0 && opensOf(session.analysis).size === 0) this.stage.append(NO_CALLS());
     this.navigation = new Navigation(app, this.stage, {
       plot: () => ({ left: this.left(), width: this.plotWidth(), height: this.plotHeight(), rows: this.rows() }),
       setRows: (change) => store.setView(ID, change as Partial<TimelineState> as TimelineState),
@@ -368,7 +373,7 @@ class Timeline implements ViewInstance {
     const p = this.picture;
     const { threads } = this.app.session.meta;
     const parts = [duration(state.to - state.from) + ' shown'];
-    if (p?.detail === 'events') parts.push('single calls');
+    if (p?.detail === 'events') parts.push(this.isTotals ? 'calls that ranks never came back from' : 'single calls');
     if (p?.detail === 'summary') {
       parts.push('shares of time: zoom in for single calls and waiting');
       if (threads > 1) parts.push('of the first thread');

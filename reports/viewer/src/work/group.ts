@@ -49,7 +49,20 @@ export function membersOfCalls(trace: Trace, ranks: number[], entries: Entry[], 
     }
   }
   if (m.waiting) addWaiting(trace, m.waiting, place, from, to, whole);
+  addOpens(trace, m, from, to, whole);
   return m;
+}
+
+/** Calls that nobody came back from. */
+function addOpens(trace: Trace, m: Members, from: number, to: number, whole: (rank: number) => number): void {
+  m.ranks.forEach((rank, k) => {
+    for (const open of trace.opens.get(rank) ?? []) {
+      const share = overlap(from, to, open.from, open.to) / whole(rank);
+      m.inMpi[k]! += share;
+      m.classes[open.class]! += share / m.ranks.length;
+      if (m.waiting && open.waits) m.waiting[k]! += share;
+    }
+  });
 }
 
 function addWaiting(

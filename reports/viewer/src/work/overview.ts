@@ -1,7 +1,17 @@
 // overview.ts - the whole run in one line: the mean share of all ranks' time by class.
 import { Kind } from '../decode/layout';
 import { PLANES } from '../decode/tiles';
+import type { Open } from '../model/open';
 import type { Trace } from '../model/trace';
+
+/** A call that nobody came back from, which tiles do not have: these are of the first thread of each rank. */
+function addOpen(shares: Float32Array, { meta, lanes, isTotals }: Trace, { class: c, thread, from, to }: Open): void {
+  if (thread > 0 && !isTotals) return;
+  const all = isTotals ? lanes : meta.ranks;
+  const bin = meta.runtime / meta.bins;
+  for (let b = Math.max(0, Math.floor(from / bin)); b < meta.bins && b * bin < to; b++)
+    shares[(c - 1) * meta.bins + b]! += (Math.min(to, (b + 1) * bin) - Math.max(from, b * bin)) / bin / all;
+}
 
 /** By class and bin. */
 export async function overview(trace: Trace): Promise<Float32Array> {
@@ -17,5 +27,7 @@ export async function overview(trace: Trace): Promise<Float32Array> {
         for (let b = 0; b < meta.bins; b++)
           sums[c * meta.bins + b]! += tile.share[(c * tile.rows + r) * meta.bins + b]! / 255;
   }
-  return sums.map((x) => x / Math.max(1, rows));
+  const shares = sums.map((x) => x / Math.max(1, rows));
+  for (const open of [...trace.opens.values()].flat()) addOpen(shares, trace, open);
+  return shares;
 }

@@ -4,7 +4,7 @@ import type { EventChunk, EventRef, MessageChunk } from '../decode/records';
 import type { SummaryTile } from '../decode/tiles';
 import { PLANES } from '../decode/tiles';
 import { CLASSES } from '../layout/color';
-import { duration, percent } from '../layout/format';
+import { count, duration, percent, plural } from '../layout/format';
 import { eventAt, messageAt, neighbourEvent } from '../layout/pick';
 import type { Line } from '../layout/pick';
 import { planBars, planMessages, planTiles } from '../layout/plan';
@@ -68,9 +68,25 @@ export function underPointer(trace: Trace, camera: Camera, x: number, y: number)
   }
   const open = onBar && ranks.length === 1 ? openAt(trace, ranks[0]!, time) : null;
   if (open) return open;
+  if (onBar && ranks.length > 0 && trace.isTotals) return totalsAt(trace, ranks, time);
   if (camera.showMessages && !onBar) return messageUnder(trace, camera, x, y);
   if (ranks.length > 1) return groupAt(trace, camera, ranks, time);
   return plan.detail === 'summary' && ranks.length === 1 ? sharesAt(trace, camera, ranks[0]!, time) : null;
+}
+
+/** Where only totals were recorded. */
+function totalsAt(trace: Trace, ranks: number[], time: number): Shares | null {
+  if (time < 0 || time >= trace.meta.runtime) return null;
+  const at = ranks.flatMap((rank) => trace.opens.get(rank)?.find((x) => x.from <= time && time < x.to) ?? []);
+  const waiting = at.filter((x) => x.waits).length;
+  const rows: [string, string][] = [
+    ['wait in the call that they never come back from', count(waiting)],
+    ['are in the call that they never come back from', count(at.length - waiting)],
+    ['not known: only totals were recorded', count(ranks.length - at.length)],
+  ];
+  const title = ranks.length > 1 ? plural(ranks.length, 'rank') : `Rank ${ranks[0]}`;
+  if (ranks.length === 1) return { kind: 'shares', title, rows: [['', 'not known: only totals were recorded']] };
+  return { kind: 'shares', title, rows: rows.filter(([, n]) => n !== '0') };
 }
 
 /** A call that the rank never came back from. */

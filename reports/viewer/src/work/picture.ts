@@ -14,7 +14,7 @@ import type { Window } from '../layout/plan';
 import { Raster } from '../layout/raster';
 import { rankRange, rowOfRanks, visibleRows, yOf } from '../layout/rows';
 import { HIDDEN, Known, Shares, WAITING } from '../layout/shares';
-import { asksWaits, eventFilter, isFiltering, messageFilter, waitPasses } from '../model/filter';
+import { asksWaits, eventFilter, isFiltering, messageFilter, openPasses, waitPasses } from '../model/filter';
 import { Nearby } from '../model/nearby';
 import type { Trace } from '../model/trace';
 import type { Camera, Picture } from './camera';
@@ -203,16 +203,34 @@ export class Drawing {
 
   /** Calls that nobody came back from: to the end of the rank. weight: of a rank in its row. */
   private addOpen(s: Shares, ranks: number[], thread: number, weight: number): void {
-    if (isFiltering(this.camera.filter)) return;
+    const { filter } = this.camera;
+    const filtering = isFiltering(filter);
     for (const rank of ranks)
       for (const open of this.trace.opens.get(rank) ?? []) {
         if (thread >= 0 && open.thread !== thread) continue;
-        s.add(open.waits ? WAITING : open.class, this.x(open.from), this.x(open.to), weight);
+        const plane = filtering && !openPasses(filter, rank, open) ? HIDDEN : open.waits ? WAITING : open.class;
+        s.add(plane, this.x(open.from), this.x(open.to), weight);
       }
   }
 
   private endOf(rank: number, recorded: number): number {
-    return (this.trace.opens.get(rank) ?? []).reduce((end, open) => Math.max(end, open.to), recorded);
+    const { opens, isTotals } = this.trace;
+    const calls = opens.get(rank) ?? [];
+    const least = isTotals && calls.length > 0 ? 0 : recorded;
+    return calls.reduce((end, open) => Math.max(end, open.to), least);
+  }
+
+  /** Of which only totals were recorded: until all lanes are in calls that are known. */
+  private markUnrecorded(s: Shares, lanes: number[]): void {
+    const { trace } = this;
+    if (!trace.isTotals) return;
+    const until = lanes.map((lane) => {
+      const rank = trace.rankOfLane(lane);
+      const thread = lane - trace.meta.firstLane[rank]!;
+      return trace.opens.get(rank)?.find((open) => open.thread === thread)?.from ?? Infinity;
+    });
+    const last = until.reduce((a, b) => Math.max(a, b), 0);
+    s.mark(Known.Unrecorded, this.x(0), this.x(Math.min(trace.meta.runtime, last)));
   }
 
   // ---- calls ----
@@ -243,6 +261,7 @@ export class Drawing {
       this.addOpen(s, ranks, lane < 0 ? -1 : lane - trace.meta.firstLane[ranks[0]!]!, 1);
       s.addRows(lanes.length);
       this.markChunks(s, ranks);
+      this.markUnrecorded(s, lanes);
       this.markEnds(s, ranks, ended);
       s.seal();
       raster.row(s, y1, y2, false);

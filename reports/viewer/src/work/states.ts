@@ -4,12 +4,12 @@ import { bytesOf } from '../decode/records';
 import { list, num, str } from '../model/analysis';
 import { NEVER, Step } from '../model/linear';
 import { diedBySelf } from '../model/open';
-import type { Open } from '../model/open';
 import { Doing } from '../model/snapshot';
 import type { Change, Snapshot, StatesQuery } from '../model/snapshot';
 import type { Trace } from '../model/trace';
 import { Cuts, cutsOf } from './cuts';
 import type { Window } from './cuts';
+import { blank, enteringsOf, errorTimes, openStatesOf, putOpen } from './open_states';
 import { isBlocking, isReceive } from './ops';
 
 const NEEDS_MAX = 64; // of a rank, listed
@@ -110,36 +110,8 @@ class Reader {
 
 const DEAD = new Set(['aborted', 'lost']);
 
-/** In its last call for ever, for others or not: not dead, but ended there. A thread that waits before one that may not. */
-function putOpen(r: Reader, calls: readonly Open[], rank: number, out: Snapshot): void {
-  const open = calls.find((x) => x.waits) ?? calls[0]!;
-  out.doing[rank] = open.waits ? Doing.Waits : Doing.Blocking;
-  out.open[rank] = true;
-  out.op[rank] = Math.max(0, r.trace.meta.ops.indexOf(open.op));
-  out.class[rank] = open.class;
-  out.comm[rank] = open.comm;
-  out.site[rank] = open.site;
-  out.since[rank] = open.from;
-  out.until[rank] = open.to;
-  if (open.needs >= 0) out.needs[rank] = [{ rank: open.needs, there: false }];
-}
-
 function isLast(r: Reader, { w, done }: Place): boolean {
   return r.cuts.isWhole && w.at + 1 >= r.cuts.spans.length && done >= w.order.count;
-}
-
-function arrays(ranks: number) {
-  return {
-    doing: new Uint8Array(ranks),
-    op: new Uint16Array(ranks),
-    class: new Uint8Array(ranks),
-    comm: new Int32Array(ranks).fill(-1),
-    site: new Int32Array(ranks).fill(-1),
-    peer: new Int32Array(ranks).fill(-1),
-    bytes: new Float64Array(ranks),
-    since: new Float64Array(ranks),
-    until: new Float64Array(ranks),
-  };
 }
 
 /** A rank is what that of its threads does that is furthest from going on. */
@@ -161,8 +133,9 @@ function putRank(r: Reader, place: Place, rank: number, out: Snapshot): void {
   const dies = DEAD.has(out.ends[rank] ?? '');
   const calls = r.trace.opens.get(rank) ?? [];
   const entered = calls.some((x) => x.from <= out.time) || isLast(r, place);
-  if (gone && entered && calls.length > 0 && !r.died.has(rank)) return putOpen(r, calls, rank, out);
-  out.doing[rank] = gone ? (dies ? Doing.Dead : Doing.Over) : Doing.Outside;
+  if (gone && entered && calls.length > 0 && !r.died.has(rank)) return putOpen(r.trace, calls, rank, out);
+  const goesOn = calls.length > 0 && !r.died.has(rank); // into its last call
+  out.doing[rank] = !gone || goesOn ? Doing.Outside : dies ? Doing.Dead : Doing.Over;
   for (let lane = firstLane[rank]!; lane < firstLane[rank + 1]!; lane++) {
     const call = lastCall(w, lane, done);
     const since = call >= 0 ? w.problem.end[call]! : gone ? r.cuts.lastEnd[lane]! : 0;
@@ -265,17 +238,7 @@ function snapshot(r: Reader, { place, found, halted }: Arrived): Snapshot {
     halted,
     time: done > 0 ? w.order.time[done - 1]! : begin,
     change: done > 0 ? changeAt(r, w, done - 1) : null,
-    ...arrays(ranks),
-    needs: {},
-    arrows: [],
-    collectives: [],
-    alive: [],
-    ends: list(trace.analysis, 'per_rank').map((x) => str(x, 'state')),
-    open: [],
-    unreturned: list(trace.analysis, 'per_rank').map(
-      (x) => 1e9 * ((num(x, 'unreturned_s') ?? 0) + (num(x, 'hung_s') ?? 0)),
-    ),
-    ops: trace.meta.ops,
+    ...blank(trace),
   };
   for (let rank = 0; rank < ranks; rank++) putRank(r, place, rank, out);
   putCollectives(r, place, out);
@@ -320,17 +283,6 @@ function reaches(r: Reader, w: Window, g: number, box: number, hidden: Int32Arra
   const c = w.collectives[g]!;
   const outside = (rank: number) => rank >= 0 && hidden[rank] !== box;
   return r.membersOf(c.comm).some(outside) || c.calls.some((x) => outside(r.trace.rankOfLane(w.lane[x]!)));
-}
-
-/** Moments of what went wrong, ascending. */
-function errorTimes(trace: Trace): number[] {
-  const times: number[] = [];
-  for (const x of list(trace.analysis, 'correctness'))
-    for (const example of list(x, 'examples')) {
-      const time = num(example, 'time_s');
-      if (time !== undefined) times.push(time * 1e9);
-    }
-  return times.sort((a, b) => a - b);
 }
 
 type Test = (w: Window, i: number) => boolean;
@@ -452,13 +404,15 @@ export async function countStates(
   say: (part: { steps: number; whole: boolean; share: number }) => void,
 ): Promise<{ steps: number; whole: boolean; share: number }> {
   const cuts = cutsOf(trace);
-  const now = () => ({ steps: cuts.steps, whole: cuts.isWhole, share: cuts.counted / Math.max(1, cuts.spans.length) });
+  const steps = () => (cuts.spans.length > 0 ? cuts.steps : enteringsOf(trace).length);
+  const now = () => ({ steps: steps(), whole: cuts.isWhole, share: cuts.counted / Math.max(1, cuts.spans.length) });
   await cuts.count(cuts.spans.length, signal, () => say(now()));
   return now();
 }
 
 export async function statesOf(trace: Trace, given: StatesQuery, signal: AbortSignal): Promise<Snapshot> {
   const cuts = cutsOf(trace);
+  if (cuts.spans.length === 0 && trace.opens.size > 0) return openStatesOf(trace, given);
   if (cuts.spans.length === 0) throw new Error('This trace holds no single calls, so there are no states of them.');
   const r = new Reader(trace, cuts);
   const walk = new Walk(cuts, signal, () => undefined);
