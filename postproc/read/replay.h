@@ -1,5 +1,5 @@
 /* replay.h - what the samples of one node say: totals, what is open, what the kernel counted, as of the last two, and
- * what came since somebody took it. The one place that adds samples up: for live, for the report, for SAMPLES of .mpix. */
+ * what came since somebody took it. The one place that adds samples up: for live, the report, and SAMPLES of .mpix. */
 #pragma once
 
 #include "format/mpic_sample.h"
