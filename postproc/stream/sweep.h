@@ -20,6 +20,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct shard;
+struct moment;
+
 struct stream;
 struct stretch;
 
@@ -82,6 +85,20 @@ struct sweep_result {
 	uint64_t missed;		/* needs that did not come */
 	struct delay_result delays;
 };
+
+/* ---- who passes an edge on: match.c, progress.c ---- */
+
+/* Nobody passes it on: the sweep is told, which may hold more by it. e may be NULL. */
+int edge_drop(struct shard *sh, struct edge *e);
+/* In the match phase, of a rank of the shard: the start of a call that others turn out to have waited for, held by the
+ * sweep and by who passes it on; NULL where the call is of an earlier slice. progress.c. 0 or -ENOMEM. */
+int edge_late(struct shard *sh, const struct moment *at, struct edge **ret_edge);
+/* One more holds it; NULL where so many cannot. */
+struct edge *edge_share(struct edge *e);
+/* What a completion needs is known, which the sweep may have given up meanwhile. e: NULL for nothing. */
+int need_settle(struct shard *sh, struct need *n, struct edge *e);
+
+/* ---- the walk ---- */
 
 struct sweep;
 

@@ -1,0 +1,76 @@
+/* meet.h - collective operations: the part of one rank, and all of one operation (meet.c). */
+#pragma once
+
+#include "format/sig.h"
+#include "postproc/stream/moment.h"
+
+struct shard;
+
+/* What all members do together beside collectives; goes on from enum sig_coll. */
+enum together_kind {
+	TOGETHER_CREATE = COLL_KINDS,
+	TOGETHER_FENCE,
+	TOGETHER_FREE,
+	/* Of these the standard does not say that all wait for all; libraries do, more or less. */
+	TOGETHER_IO,
+	TOGETHER_COMM_CREATE,
+	TOGETHER_COMM_FREE,
+};
+
+static inline bool together_may_leave(int32_t kind)
+{
+	return kind >= TOGETHER_IO;
+}
+
+struct together {
+	uint32_t comm, channel, k;
+	int32_t kind;
+	bool in_sweep;	 /* who leaves may have waited for the last to enter */
+	bool of_members; /* a communicator is made by those only who are in it */
+};
+
+/* One rank's part in a collective operation. */
+struct part {
+	struct part *next;
+	struct meet *meet;
+	struct wait *wait;
+	struct moment start, done;
+	uint32_t rank, sig, starter;
+	int32_t coll;  /* enum sig_coll, or enum together_kind */
+	uint64_t came; /* bytes that only partners record */
+	bool completed;
+	int64_t until_ns; /* scans, neighbourhoods: the last enter of those waited for, or INT64_MIN */
+	struct moment causer;
+	uint32_t causer_rank;
+	struct edge *edge; /* neighbourhoods: of its start, until decided */
+	struct need *need; /* and of its completion */
+};
+
+/* Who came when. */
+struct arrival {
+	uint32_t rank; /* NONE: nobody */
+	struct moment call;
+};
+
+/* The parts of one collective operation in one shard; at the communicator's owner, of all. */
+struct meet {
+	struct meet *link;    /* in the table of open ones */
+	struct meet *sibling; /* at the owner: the next shard's */
+	struct meet *whole;   /* the owner's */
+	struct part *parts;
+	uint32_t comm, channel, k;
+	uint32_t shard;
+	uint32_t entered, completed;	       /* members */
+	uint32_t told_entered, told_completed; /* of which the owner knows */
+	int32_t coll, root;		       /* of the first part seen */
+	struct arrival first, last, root_arrival, first_leaf, last_leaf;
+	struct arrival first_out; /* by the end of its call */
+	uint64_t agreed;	  /* sizes, as of the first part seen: read/agreed.h */
+	bool differs, unequal, dirty, decided;
+	uint32_t judged; /* shards */
+	uint32_t shards;
+};
+
+struct part *meet_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part);
+int meet_leave(struct shard *sh, struct part *p);
+void meet_done(struct shard *sh);

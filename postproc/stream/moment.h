@@ -1,0 +1,75 @@
+/* moment.h - when something happened in the stream, and what waits until it is known what it waited for. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Which event of the stream: the at-th of a lane in a window. */
+struct position {
+	uint32_t window, lane, at;
+};
+
+#define NOWHERE ((struct position){NONE, NONE, NONE})
+
+/* A call that starts or completes something, as far as others need it. */
+struct moment {
+	int64_t start_ns, end_ns;
+	struct position at;
+};
+
+/* A call that completes messages or its part in collectives, until it is known what it waited for. */
+struct wait {
+	struct moment call;
+	uint32_t rank, site;
+	uint32_t open;			/* messages and parts that are not judged yet */
+	int64_t sender_ns, receiver_ns; /* the longest that a message was late, or a receive */
+	int64_t other_ns;		/* of sender_ns: something else could have been received */
+	struct claim *claim;		/* if that is received one day, or NULL */
+	struct moment sender, receiver; /* who was that */
+	uint32_t sender_rank, receiver_rank;
+	int64_t progress_ns; /* the longest that a send needed its receiver inside of MPI */
+	struct moment progress;
+	uint32_t progress_rank;
+	bool receives;	   /* it completes receives too */
+	struct poll *poll; /* before it, or NULL */
+	int64_t from_ns;   /* since when it was waited for what it completes: the start of that, or of the call */
+	int64_t wait_ns;   /* noted so far */
+};
+
+/* Tests in vain for the same, from the first run to the last. */
+struct poll {
+	struct moment call; /* of the first run, to the end of the last */
+	uint32_t sig;
+	uint64_t serials; /* of the lane, by which its requests count */
+	int64_t inside_ns;
+	struct need *need; /* of the first run, or NULL */
+	struct edge *edge; /* that it gets, of the latest sender so far */
+};
+
+#define POLLS_MAX 8u /* of a lane that wait for their end; of more the first are forgotten */
+
+/* Was a rank outside of MPI at some time, and which call did it come with next? */
+struct coming {
+	bool outside, came;
+	struct moment at;
+};
+
+/* A call that completes a send and takes longer than that can. */
+struct slow_send {
+	struct wait *wait;
+	struct need *need; /* or NULL */
+	uint32_t rank, peer;
+	struct moment call;
+	int64_t moves_ns; /* what sending may take */
+	struct coming coming;
+};
+
+/* Part of a wait in which another message was on its way: it counts if that is received later in the run. Held by the
+ * wait, until that is closed, and by the message. */
+struct claim {
+	struct claim *next; /* of the message */
+	struct moment call, sender;
+	uint32_t rank, site, sender_rank;
+	int64_t ns;	       /* 0: it does not count */
+	bool received, closed; /* the message; the wait */
+};
