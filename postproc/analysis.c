@@ -82,7 +82,7 @@ static int follow_events(struct analysis *a, unsigned nthreads, const struct str
 			sig->class = (uint8_t)step_class(a->step, sig);
 		}
 	bytes_of_calls(a->step);
-	int code = threads_judge(a->step);
+	int code = threads_classify(a->step);
 	if (code < 0)
 		return code;
 	turns = alternation_watch(&a->alternation, a->step, v != NULL ? v : &none);

@@ -105,7 +105,7 @@ void clock_move(const struct tie *t, int64_t *ns)
 		*ns = moved(t, *ns);
 }
 
-void clock_judge(const struct step *s, const struct tie *ties, bool agree, struct clock_result *r)
+void clock_decide(const struct step *s, const struct tie *ties, bool agree, struct clock_result *r)
 {
 	r->method = s->nodes.n < 2 ? "one node, one clock"
 		    : agree	   ? "the nodes' real-time clocks, which no message contradicts"

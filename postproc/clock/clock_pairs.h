@@ -41,4 +41,4 @@ void pairs_done(struct pairs *p);
 /* Does nobody leave this collective before all have entered? */
 bool clock_all_wait(enum sig_coll kind);
 void clock_move(const struct tie *t, int64_t *ns);
-void clock_judge(const struct step *s, const struct tie *ties, bool agree, struct clock_result *r);
+void clock_decide(const struct step *s, const struct tie *ties, bool agree, struct clock_result *r);

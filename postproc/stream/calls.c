@@ -65,10 +65,10 @@ static struct wait *wait_of(struct walk *w)
 
 /* ---- what the sweep needs to know ---- */
 
-static int add_act(struct walk *w, struct act x)
+static int add_action(struct walk *w, struct action x)
 {
 	x.at = w->at;
-	return vec_push(&w->lane->acts, x);
+	return vec_push(&w->lane->actions, x);
 }
 
 /* The start of a call that others may wait for: held by the sweep until it comes there, and by who is to pass it on. */
@@ -82,7 +82,7 @@ static int begin_edge(struct walk *w, struct edge **ret_edge)
 		return -ENOMEM;
 	*e = (struct edge){.shard = (uint16_t)w->sh->number, .refs = 2};
 	*ret_edge = e;
-	return add_act(w, (struct act){.kind = ACT_BEGIN, .edge = e});
+	return add_action(w, (struct action){.kind = ACTION_BEGIN, .edge = e});
 }
 
 int walk_need(struct walk *w, struct need **ret_need)
@@ -95,22 +95,22 @@ int walk_need(struct walk *w, struct need **ret_need)
 		return -ENOMEM;
 	*n = (struct need){.state = EDGE_OPEN, .shard = (uint16_t)w->sh->number};
 	*ret_need = n;
-	return add_act(w, (struct act){.kind = ACT_NEED, .need = n});
+	return add_action(w, (struct action){.kind = ACTION_NEED, .need = n});
 }
 
-static int add_part_act(struct walk *w, const struct part *p, uint8_t kind)
+static int add_part_action(struct walk *w, const struct part *p, uint8_t kind)
 {
 	const struct sig *sig = &w->p->sigs.at[p->sig];
-	bool inter = w->st->step->comms.at[p->meet->comm].inter;
+	bool inter = w->st->step->comms.at[p->collective->comm].inter;
 	bool root = sig->peer == SIG_ROOT || (!inter && sig->peer == (int32_t)p->rank);
 	if (!w->st->sweeps)
 		return 0;
-	return add_act(w, (struct act){.kind = kind,
-				       .coll = (uint8_t)p->coll,
-				       .root = root,
-				       .comm = p->meet->comm,
-				       .channel = p->meet->channel,
-				       .k = p->meet->k});
+	return add_action(w, (struct action){.kind = kind,
+					     .coll = (uint8_t)p->coll,
+					     .root = root,
+					     .comm = p->collective->comm,
+					     .channel = p->collective->channel,
+					     .k = p->collective->k});
 }
 
 /* ---- messages, begun and ended ---- */
@@ -300,8 +300,8 @@ static int start_coll(struct walk *w, const struct sig *sig, uint32_t sig_at, ui
 		return -ENOMEM;
 	if (coll_is_neighborhood(sig->call.coll) && begin_edge(w, &part.edge) < 0)
 		return -ENOMEM;
-	*ret_part = meet_enter(w->sh, same_comm(w, sig->comm), channel, k, &part);
-	return *ret_part == NULL ? -ENOMEM : add_part_act(w, *ret_part, ACT_ENTER);
+	*ret_part = collective_enter(w->sh, same_comm(w, sig->comm), channel, k, &part);
+	return *ret_part == NULL ? -ENOMEM : add_part_action(w, *ret_part, ACTION_ENTER);
 }
 
 /* In a run of events parts count up by themselves; say where a run begins, or another thread's call came between. */
@@ -332,10 +332,10 @@ static int end_part(struct walk *w, struct part *p, bool in_sweep)
 	if (p->wait == NULL)
 		return -ENOMEM;
 	p->wait->open++;
-	int code = in_sweep ? add_part_act(w, p, ACT_LEAVE) : 0;
+	int code = in_sweep ? add_part_action(w, p, ACTION_LEAVE) : 0;
 	if (code == 0 && p->edge != NULL)
 		code = walk_need(w, &p->need);
-	return code == 0 ? meet_leave(w->sh, p) : code;
+	return code == 0 ? collective_leave(w->sh, p) : code;
 }
 
 static int end_coll(struct walk *w, struct part *p)
@@ -354,8 +354,8 @@ static int start_together(struct walk *w, const struct together *x, struct part 
 			    .coll = x->kind,
 			    .until_ns = INT64_MIN,
 			    .causer_rank = NONE};
-	*ret_part = meet_enter(w->sh, x->comm, x->channel, x->k, &part);
-	return *ret_part == NULL ? -ENOMEM : x->in_sweep ? add_part_act(w, *ret_part, ACT_ENTER) : 0;
+	*ret_part = collective_enter(w->sh, x->comm, x->channel, x->k, &part);
+	return *ret_part == NULL ? -ENOMEM : x->in_sweep ? add_part_action(w, *ret_part, ACTION_ENTER) : 0;
 }
 
 /* A call on a window or a file. */

@@ -127,7 +127,7 @@ static const struct opinion *majority(const struct council *c)
 	return best;
 }
 
-static int note_different(struct shard *sh, const struct meet *whole, const struct part *p,
+static int note_different(struct shard *sh, const struct collective *whole, const struct part *p,
 			  const struct opinion *common, enum defect_kind kind)
 {
 	struct process **ranks = sh->stream->step->ranks;
@@ -145,7 +145,7 @@ static int note_different(struct shard *sh, const struct meet *whole, const stru
 }
 
 /* Once for each member that did something else than most. */
-static int judge(struct shard *sh, const struct meet *whole, const struct council *c, bool inter)
+static int classify(struct shard *sh, const struct collective *whole, const struct council *c, bool inter)
 {
 	const struct opinion *common = majority(c);
 	int code = 0;
@@ -158,19 +158,19 @@ static int judge(struct shard *sh, const struct meet *whole, const struct counci
 	return code;
 }
 
-int check_collective(struct shard *sh, const struct meet *whole)
+int check_collective(struct shard *sh, const struct collective *whole)
 {
 	bool inter = sh->stream->step->comms.at[whole->comm].inter;
 	struct council c = {0};
 	int code = 0;
-	for (const struct meet *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
+	for (const struct collective *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
 		for (const struct part *p = m->parts; p != NULL && code == 0; p = p->next)
 			code = vec_push(&c.parts, p);
 	vec_sort(&c.parts, by_rank);
 	for (size_t i = 0; i < c.parts.n && code == 0; i++)
 		code = vote(&c, sh, c.parts.at[i], inter);
 	if (code == 0 && c.opinions.n > 1)
-		code = judge(sh, whole, &c, inter);
+		code = classify(sh, whole, &c, inter);
 	vec_done(&c.parts);
 	vec_done(&c.opinions);
 	return code;

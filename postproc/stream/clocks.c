@@ -14,11 +14,11 @@ struct edge_times {
 	int64_t enter, leave;
 };
 
-static void node_edges(const struct step *s, const struct meet *whole, struct edge_times *edges)
+static void node_edges(const struct step *s, const struct collective *whole, struct edge_times *edges)
 {
 	for (size_t i = 0; i < s->nodes.n; i++)
 		edges[i] = (struct edge_times){INT64_MIN, INT64_MAX};
-	for (const struct meet *m = whole->sibling; m != NULL; m = m->sibling)
+	for (const struct collective *m = whole->sibling; m != NULL; m = m->sibling)
 		for (const struct part *p = m->parts; p != NULL; p = p->next) {
 			struct edge_times *edge = &edges[s->ranks[p->rank]->node];
 			edge->enter = p->start.start_ns > edge->enter ? p->start.start_ns : edge->enter;
@@ -28,7 +28,7 @@ static void node_edges(const struct step *s, const struct meet *whole, struct ed
 }
 
 /* Nobody leaves before all have entered. Written as a star around one node, enough for a tree. */
-int clocks_learn_meet(struct shard *sh, const struct meet *whole)
+int clocks_learn_collective(struct shard *sh, const struct collective *whole)
 {
 	const struct step *s = sh->stream->step;
 	if (s->nodes.n < 2 || whole->differs || whole->entered < s->comms.at[whole->comm].here ||
@@ -52,7 +52,7 @@ int clocks_learn_meet(struct shard *sh, const struct meet *whole)
 	return code;
 }
 
-int clocks_judge(struct stream *st, struct tie **ret_ties)
+int clocks_decide(struct stream *st, struct tie **ret_ties)
 {
 	struct step *s = st->step;
 	struct pairs all = {.runs = st->runs, .rules = st->rules, .nnodes = (uint32_t)s->nodes.n};
@@ -65,7 +65,7 @@ int clocks_judge(struct stream *st, struct tie **ret_ties)
 			ties[i].rate = 1;
 		ties[0].known = true;
 		bool agree = pairs_solve(&all, ties);
-		clock_judge(s, ties, agree, &st->clock);
+		clock_decide(s, ties, agree, &st->clock);
 		code = !agree;
 	}
 	all.runs = NULL;

@@ -23,7 +23,7 @@ static uint32_t made_by(const struct walk *w)
 	return comm != 0 ? comm - 1 : NONE;
 }
 
-bool comm_call(struct walk *w, struct together *ret_together)
+bool comm_call(struct walk *w, struct together *ret_sync_ns)
 {
 	static const char *const frees[] = {"MPI_Comm_free", "MPI_Comm_disconnect", NULL};
 	static const char *const of_group[] = {"MPI_Comm_create_group", "MPI_Comm_create_from_group",
@@ -33,10 +33,10 @@ bool comm_call(struct walk *w, struct together *ret_together)
 	uint32_t comm = members ? made_by(w) : w->sig->comm;
 	if (comm == NONE)
 		return false;
-	*ret_together = (struct together){.comm = same_comm(w, comm),
-					  .channel = members ? MADE_CHANNEL : MAKES_CHANNEL,
-					  .kind = is_one_of(op, frees) ? TOGETHER_COMM_FREE : TOGETHER_COMM_CREATE,
-					  .in_sweep = true,
-					  .of_members = members};
+	*ret_sync_ns = (struct together){.comm = same_comm(w, comm),
+					 .channel = members ? MADE_CHANNEL : MAKES_CHANNEL,
+					 .kind = is_one_of(op, frees) ? TOGETHER_COMM_FREE : TOGETHER_COMM_CREATE,
+					 .in_sweep = true,
+					 .of_members = members};
 	return true;
 }

@@ -4,7 +4,7 @@
  * A rank that died by itself (a crash, MPI_Abort), of which nothing or not all is known, or in a call of which it is
  * not certain what it waits for, can go on, and so can a thread outside of MPI. One in MPI_Finalize, or behind it,
  * never helps anybody. What had been sent or posted and had not met its partner is under way. Where events are missing,
- * those who stood in their calls at the last samples are judged as those of a step that runs. */
+ * those who stood in their calls at the last samples are classified as those of a step that runs. */
 #include "postproc/stream/deadlock.h"
 #include "postproc/read/ends.h"
 #include "postproc/read/exits.h"
@@ -64,13 +64,13 @@ static uint64_t next_serial(void *context, uint32_t rank, uint32_t thread)
 static enum request_needs needs_part(const struct stream *st, uint32_t rank, const struct part *part,
 				     struct want *ret_want)
 {
-	const struct meet *meet = part->meet;
-	if (meet->channel != 0) /* persistent: counted on its own */
+	const struct collective *whole = part->collective;
+	if (whole->channel != 0) /* persistent: counted on its own */
 		return REQUEST_UNKNOWN;
 	*ret_want = (struct want){.kind = WANT_MEETING,
-				  .comm = meet->comm,
+				  .comm = whole->comm,
 				  .channel = CHANNEL_COLLECTIVES,
-				  .k = meet->k,
+				  .k = whole->k,
 				  .op = op_of(st->step, &st->step->ranks[rank]->sigs.at[part->sig]),
 				  .coll = part->coll,
 				  .root = st->step->ranks[rank]->sigs.at[part->sig].peer};
@@ -195,7 +195,7 @@ static int add_sampled(struct step *s, struct states_of *x, uint32_t rank, bool 
 	return states_standing(x, rank, (uint32_t)p->threads.n, NULL, NULL);
 }
 
-/* Of all, before one is judged by others. Who was held up at the last sample, but not in one since all stand, has taken
+/* Of all, before one is classified by others. Who was held up at the last sample, but not in one since all stand, has taken
  * what had come. */
 static void note_standing(struct step *s)
 {

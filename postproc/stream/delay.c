@@ -22,10 +22,10 @@ struct meeting {
 
 struct one_rank {
 	uint64_t n; /* calls so far; the last are in the ring */
-	int64_t from_ns, together_ns;
+	int64_t from_ns, last_sync_ns;
 	int64_t start_ns; /* of the call that has begun */
 	uint32_t site;
-	struct meeting met[PARTNERS];
+	struct meeting matched[PARTNERS];
 };
 
 /* Time before and in calls of a site, by kind; of which wait it is. */
@@ -87,9 +87,9 @@ struct delays *delays_create(const struct stream *st)
 	for (uint32_t r = 0; r < d->nranks; r++) {
 		const struct process *p = s->ranks[r];
 		bool known = p != NULL && p->init_exit_ns != TIME_ABSENT;
-		d->ranks[r].from_ns = d->ranks[r].together_ns = known ? p->init_exit_ns : 0;
+		d->ranks[r].from_ns = d->ranks[r].last_sync_ns = known ? p->init_exit_ns : 0;
 		for (unsigned i = 0; i < PARTNERS; i++)
-			d->ranks[r].met[i].rank = NONE;
+			d->ranks[r].matched[i].rank = NONE;
 	}
 	return d;
 }
@@ -128,9 +128,9 @@ void delays_begin(struct delays *d, uint32_t rank, uint32_t site, int64_t start_
 	d->ranks[rank].site = site;
 }
 
-void delays_met(struct delays *d, uint32_t rank, uint32_t other, int64_t end_ns)
+void delays_matched(struct delays *d, uint32_t rank, uint32_t other, int64_t end_ns)
 {
-	struct meeting *m = &d->ranks[rank].met[other % PARTNERS];
+	struct meeting *m = &d->ranks[rank].matched[other % PARTNERS];
 	if (m->rank != other)
 		*m = (struct meeting){other, end_ns, TIME_ABSENT};
 	else if (m->last_ns < end_ns)
@@ -300,17 +300,17 @@ static void share(struct delays *d, uint32_t causer, int64_t wait_ns, int64_t mo
 }
 
 /* Since when the two go their own ways, as the waiter saw it. */
-static int64_t together_since(const struct one_rank *r, uint32_t causer, int64_t end_ns)
+static int64_t sync_since(const struct one_rank *r, uint32_t causer, int64_t end_ns)
 {
-	const struct meeting *m = &r->met[causer % PARTNERS];
-	int64_t met = m->rank != causer ? TIME_ABSENT : m->last_ns < end_ns ? m->last_ns : m->before_ns;
-	return met != TIME_ABSENT && met > r->together_ns ? met : r->together_ns;
+	const struct meeting *m = &r->matched[causer % PARTNERS];
+	int64_t matched = m->rank != causer ? TIME_ABSENT : m->last_ns < end_ns ? m->last_ns : m->before_ns;
+	return matched != TIME_ABSENT && matched > r->last_sync_ns ? matched : r->last_sync_ns;
 }
 
 static int explain(struct delays *d, uint32_t rank, uint32_t causer, int64_t began_ns, int64_t end_ns, struct call *x)
 {
 	const struct one_rank *r = &d->ranks[rank];
-	int64_t since = together_since(r, causer, end_ns), theirs, own;
+	int64_t since = sync_since(r, causer, end_ns), theirs, own;
 	d->wait++;
 	d->touched.n = 0;
 	int code = look_at_causer(d, causer, since, began_ns, &theirs);
@@ -321,7 +321,7 @@ static int explain(struct delays *d, uint32_t rank, uint32_t causer, int64_t beg
 	return code;
 }
 
-int delays_end(struct delays *d, uint32_t rank, int64_t end_ns, int64_t began_ns, uint32_t causer, int64_t together_ns)
+int delays_end(struct delays *d, uint32_t rank, int64_t end_ns, int64_t began_ns, uint32_t causer, int64_t last_sync_ns)
 {
 	struct one_rank *r = &d->ranks[rank];
 	struct call x = {r->start_ns, end_ns, r->site, NONE, NONE, 0};
@@ -334,7 +334,7 @@ int delays_end(struct delays *d, uint32_t rank, int64_t end_ns, int64_t began_ns
 		x.waited_ns = began_ns - r->start_ns;
 	}
 	d->rings[(size_t)rank * d->ring + (r->n++ & (d->ring - 1))] = x;
-	if (together_ns > r->together_ns)
-		r->together_ns = together_ns;
+	if (last_sync_ns > r->last_sync_ns)
+		r->last_sync_ns = last_sync_ns;
 	return code;
 }

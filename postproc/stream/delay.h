@@ -38,10 +38,11 @@ void delays_destroy(struct delays *d);
 /* A call begins. site: NONE where not known. */
 void delays_begin(struct delays *d, uint32_t rank, uint32_t site, int64_t start_ns);
 /* In the call that was begun, what it needed of another rank was there. */
-void delays_met(struct delays *d, uint32_t rank, uint32_t other, int64_t end_ns);
+void delays_matched(struct delays *d, uint32_t rank, uint32_t other, int64_t end_ns);
 /* It is over. It waited until began_ns (not later than its start: it did not) for causer (NONE: nobody is known), who
  * began its call then. together_ns: when all ranks were in it, or INT64_MIN. 0 or -ENOMEM. */
-int delays_end(struct delays *d, uint32_t rank, int64_t end_ns, int64_t began_ns, uint32_t causer, int64_t together_ns);
+int delays_end(struct delays *d, uint32_t rank, int64_t end_ns, int64_t began_ns, uint32_t causer,
+	       int64_t last_sync_ns);
 /* The caller owns *ret_result; d is empty then. */
 void delays_result(struct delays *d, struct delay_result *ret_result);
 void delay_result_done(struct delay_result *r);

@@ -204,7 +204,7 @@ static void lane_slice(struct lane *l)
 {
 	l->from = l->n;
 	l->extras_from = l->extras.n;
-	l->acts.n = 0;
+	l->actions.n = 0;
 	l->more_of.n = l->more_at = 0;
 }
 
@@ -289,7 +289,7 @@ void lane_done(struct lane *l)
 	vec_done(&l->extras);
 	vec_done(&l->polls);
 	vec_done(&l->moved);
-	vec_done(&l->acts);
+	vec_done(&l->actions);
 	vec_done(&l->more_of);
 	vec_done(&l->numbers);
 	vec_done(&l->shifts);

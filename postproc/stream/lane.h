@@ -78,7 +78,7 @@ struct lane {
 	moved;				 /* by MPI_Start and such */
 	VEC(struct lane_more) more_of;	 /* of events that go on, in order; not counted among them */
 	VEC(struct mpix_number) numbers; /* of collectives, see format/mpix.h */
-	VEC(struct act) acts;		 /* ascending at */
+	VEC(struct action) actions;	 /* ascending at */
 	VEC(struct poll *) polls;	 /* of which the end has not come */
 	/* repaired times */
 	VEC(struct shift) shifts; /* ascending number */

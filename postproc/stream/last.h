@@ -1,4 +1,4 @@
-/* last.h - the barrier in which a rank waited last: kept while waits are judged, one each in struct process. */
+/* last.h - the barrier in which a rank waited last: kept while waits are classified, one each in struct process. */
 #pragma once
 
 #include "postproc/stream/stream.h"
@@ -8,7 +8,7 @@ static inline void last_forget(struct process *p)
 	p->last_barrier = (struct last_barrier){.start_ns = INT64_MIN, .site = NONE, .causer = NONE};
 }
 
-/* Barriers of several communicators may be judged in any order: the latest counts. */
+/* Barriers of several communicators may be classified in any order: the latest counts. */
 static inline void last_note(const struct stream *st, const struct wait *w, enum wait_state state, int64_t ns,
 			     uint32_t causer)
 {

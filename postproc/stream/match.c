@@ -395,14 +395,14 @@ static int finish(struct shard *sh, struct recv *r, struct send *x)
 		return -ENOMEM;
 	tally_transfer(&sh->tally, x);
 	x->recv_start = r->start;
-	x->met = true;
+	x->matched = true;
 	if (know_receiver(sh, r, x) < 0)
 		return -ENOMEM;
 	slab_give(&sh->recvs, r);
-	return vec_push(&mail_to(sh, shard_of(sh->stream, x->rank))->judged, x);
+	return vec_push(&mail_to(sh, shard_of(sh->stream, x->rank))->classified, x);
 }
 
-static int meet(struct shard *sh, struct recv *r, struct send *x)
+static int pair(struct shard *sh, struct recv *r, struct send *x)
 {
 	int code = 0;
 	r->send = x;
@@ -452,7 +452,7 @@ static int advance(struct shard *sh, struct envelope *v)
 		struct recv *r = v->recv;
 		while (v->send != NULL && (v->send->flags & SENT_CANCELLED) != 0 && v->send->over) {
 			struct send *x = take_send(sh, v);
-			if (vec_push(&mail_to(sh, shard_of(sh->stream, x->rank))->judged, x) < 0)
+			if (vec_push(&mail_to(sh, shard_of(sh->stream, x->rank))->classified, x) < 0)
 				return -ENOMEM;
 		}
 		if (r->cancelled) {
@@ -469,7 +469,7 @@ static int advance(struct shard *sh, struct envelope *v)
 			return vec_push(&sh->stream->ranks[r->rank].held, v);
 		}
 		v->recv = r->next;
-		code = (r->flags & RECV_PROBED) != 0 ? peek(sh, r, v->send) : meet(sh, r, take_send(sh, v));
+		code = (r->flags & RECV_PROBED) != 0 ? peek(sh, r, v->send) : pair(sh, r, take_send(sh, v));
 	}
 	return code;
 }

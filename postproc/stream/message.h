@@ -27,7 +27,7 @@ struct send {
 	uint32_t type; /* kind of the datatype, read/types.h */
 	uint16_t flags;
 	bool over; /* done, freed, or nothing more will be heard of it */
-	bool met;
+	bool matched;
 	struct moment recv_start; /* of the receive, when met and over */
 	struct claim *claims;	  /* of calls that could have received it instead */
 	struct edge *edge;	  /* of its start, or NULL */

@@ -21,7 +21,7 @@ struct moment {
 struct wait {
 	struct moment call;
 	uint32_t rank, site;
-	uint32_t open;			/* messages and parts that are not judged yet */
+	uint32_t open;			/* messages and parts that are not classified yet */
 	int64_t sender_ns, receiver_ns; /* the longest that a message was late, or a receive */
 	int64_t other_ns;		/* of sender_ns: something else could have been received */
 	struct claim *claim;		/* if that is received one day, or NULL */

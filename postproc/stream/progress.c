@@ -75,14 +75,14 @@ int edge_late(struct shard *sh, const struct moment *at, struct edge **ret_edge)
 	if (at->at.window != l->window || at->at.at < l->from || at->at.at >= l->n)
 		return 0;
 	struct edge *e = slab_take(&sh->edges);
-	struct act x = {.at = at->at.at, .kind = ACT_BEGIN, .edge = e};
-	if (e == NULL || vec_push(&l->acts, x) < 0)
+	struct action x = {.at = at->at.at, .kind = ACTION_BEGIN, .edge = e};
+	if (e == NULL || vec_push(&l->actions, x) < 0)
 		return -ENOMEM;
 	*e = (struct edge){.shard = (uint16_t)sh->number, .refs = 2};
-	size_t i = l->acts.n - 1;
-	for (; i > 0 && l->acts.at[i - 1].at > x.at; i--)
-		l->acts.at[i] = l->acts.at[i - 1];
-	l->acts.at[i] = x;
+	size_t i = l->actions.n - 1;
+	for (; i > 0 && l->actions.at[i - 1].at > x.at; i--)
+		l->actions.at[i] = l->actions.at[i - 1];
+	l->actions.at[i] = x;
 	*ret_edge = e;
 	return 0;
 }
@@ -161,7 +161,7 @@ void progress_match_end(struct shard *sh)
 		sh->code = match_until(sh, INT64_MAX);
 }
 
-void progress_judge(struct shard *sh)
+void progress_classify(struct shard *sh)
 {
 	for (uint32_t from = 0; from < sh->stream->nshards; from++) {
 		struct mail *m = mail_from(sh, from);

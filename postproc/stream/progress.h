@@ -24,4 +24,4 @@ bool progress_is_known(const struct shard *sh, uint32_t rank);
 int progress_ask(struct shard *sh, const struct slow_send *x);
 void progress_match(struct shard *sh);
 void progress_match_end(struct shard *sh);
-void progress_judge(struct shard *sh);
+void progress_classify(struct shard *sh);

@@ -105,7 +105,7 @@ struct object_use *rma_use(struct shard *sh, uint32_t rank, uint32_t object, boo
 /* ---- calls ---- */
 
 /* Calls of one half, and those that only start something, let their caller go. */
-static bool is_together(const struct sig_call *c)
+static bool is_synchronizing(const struct sig_call *c)
 {
 	if (c->shape == SIG_IO)
 		return (c->io_how & IO_COLLECTIVE) != 0 && (c->io_how & (IO_BEGIN | IO_END)) == 0;
@@ -115,35 +115,35 @@ static bool is_together(const struct sig_call *c)
 static int32_t kind_of(const struct sig_call *c)
 {
 	if (c->shape == SIG_IO)
-		return TOGETHER_IO;
-	return c->rma == RMA_CREATE ? TOGETHER_CREATE : c->rma == RMA_FREE ? TOGETHER_FREE : TOGETHER_FENCE;
+		return SYNC_IO;
+	return c->rma == RMA_CREATE ? SYNC_CREATE : c->rma == RMA_FREE ? SYNC_FREE : SYNC_FENCE;
 }
 
-static int together(const struct shard *sh, struct object_use *u, const struct sig *sig, struct together *ret_together)
+static int together(const struct shard *sh, struct object_use *u, const struct sig *sig, struct together *ret_sync_ns)
 {
 	const struct step *s = sh->stream->step;
 	const struct object *o = u->file ? &s->files.at[u->object] : &s->windows.at[u->object];
 	if (o->comm == NONE || u->object >= OBJECT_CHANNEL / 2)
 		return 0;
-	*ret_together = (struct together){.comm = s->comms.at[o->comm].same,
-					  .channel = OBJECT_CHANNEL | u->object << 1 | u->file,
-					  .k = u->k++,
-					  .kind = kind_of(&sig->call),
-					  .in_sweep = u->file || !rma_asserts_noprecede(sig)};
+	*ret_sync_ns = (struct together){.comm = s->comms.at[o->comm].same,
+					 .channel = OBJECT_CHANNEL | u->object << 1 | u->file,
+					 .k = u->k++,
+					 .kind = kind_of(&sig->call),
+					 .in_sweep = u->file || !rma_asserts_noprecede(sig)};
 	return 1;
 }
 
-int rma_call(struct shard *sh, uint32_t rank, uint32_t sig_at, const struct moment *call, struct together *ret_together)
+int rma_call(struct shard *sh, uint32_t rank, uint32_t sig_at, const struct moment *call, struct together *ret_sync_ns)
 {
 	const struct sig *sig = rma_sig(sh, rank, sig_at);
 	bool file = sig->call.shape == SIG_IO;
-	if (sig->object == NONE || (sig->call.flags & SIG_POLLS) != 0 || (file && !is_together(&sig->call)))
+	if (sig->object == NONE || (sig->call.flags & SIG_POLLS) != 0 || (file && !is_synchronizing(&sig->call)))
 		return 0;
 	struct object_use *u = rma_use(sh, rank, sig->object, file);
 	if (u == NULL)
 		return -ENOMEM;
-	if (is_together(&sig->call))
-		return together(sh, u, sig, ret_together);
+	if (is_synchronizing(&sig->call))
+		return together(sh, u, sig, ret_sync_ns);
 	switch (sig->call.rma) {
 	case RMA_POST:
 	case RMA_START:
@@ -214,7 +214,7 @@ static int note_verdict(struct shard *sh, const struct verdict *v)
 	return code;
 }
 
-void rma_judge(struct shard *sh)
+void rma_classify(struct shard *sh)
 {
 	struct stream *st = sh->stream;
 	for (uint32_t from = 0; sh->rma != NULL && from < st->nshards; from++) {

@@ -6,7 +6,7 @@
  *   progress.c      of these too: who computed while another reached for its memory
  *
  * In the calls phase each shard follows its own ranks and leaves for others what they must know; in the match phase it
- * takes what was left for it; what the shard of a target finds out of an origin goes back in the judge phase. */
+ * takes what was left for it; what the shard of a target finds out of an origin goes back in the classify phase. */
 #pragma once
 
 #include "postproc/stream/progress.h"
@@ -28,7 +28,7 @@ struct arrived {
 /* One rank of the other side of an epoch. */
 struct partner {
 	uint32_t rank;
-	bool met, given_up;
+	bool matched, given_up;
 	struct moment call;    /* its Post or Complete */
 	int64_t its_access_ns; /* as it says with Complete */
 	uint32_t longest_sig;  /* NONE: no access to it */
@@ -47,7 +47,7 @@ struct epoch {
 
 /* Epochs of one rank on one window, of one side. */
 struct epochs {
-	struct epoch *oldest, *newest; /* not judged yet */
+	struct epoch *oldest, *newest; /* not classified yet */
 	struct epoch *now;	       /* not closed, or NULL */
 	VEC(struct arrived) early;     /* of which the own epoch has not begun */
 	uint64_t arrivals;
@@ -130,11 +130,10 @@ int rma_look(struct stream *st);
 int rma_begin(struct shard *sh);
 void rma_done(struct shard *sh);
 /* In the calls phase. 1: all members make this call together, as *ret_together says. 0: not. Or -ENOMEM. */
-int rma_call(struct shard *sh, uint32_t rank, uint32_t sig_at, const struct moment *call,
-	     struct together *ret_together);
+int rma_call(struct shard *sh, uint32_t rank, uint32_t sig_at, const struct moment *call, struct together *ret_sync_ns);
 void rma_match(struct shard *sh);
 void rma_match_end(struct shard *sh);
-void rma_judge(struct shard *sh);
+void rma_classify(struct shard *sh);
 
 /* Between these files. */
 struct object_use *rma_use(struct shard *sh, uint32_t rank, uint32_t object, bool file);

@@ -1,6 +1,6 @@
 /* rma_epochs.c - general active target synchronisation: the n-th access epoch of an origin that names a target belongs
  * to the n-th exposure epoch of that target which names the origin (MPI 4.0, section 12.5.2). The origin's shard hears
- * of posts, the target's of completes; each judges its own calls when its epoch is closed and all partners have come.
+ * of posts, the target's of completes; each classifies its own calls when its epoch is closed and all partners have come.
  */
 #include "postproc/stream/rma.h"
 
@@ -54,7 +54,7 @@ static const struct partner *latest_in(const struct epoch *e, const struct momen
 	const struct partner *best = NULL;
 	for (uint32_t i = 0; i < e->n; i++) {
 		const struct partner *p = &e->at[i];
-		if (p->met && p->call.start_ns > call->start_ns && p->call.start_ns <= call->end_ns &&
+		if (p->matched && p->call.start_ns > call->start_ns && p->call.start_ns <= call->end_ns &&
 		    (best == NULL || p->call.start_ns > best->call.start_ns))
 			best = p;
 	}
@@ -70,7 +70,7 @@ static int wait_until_post(struct shard *sh, uint32_t rank, uint32_t sig, const 
 	return code;
 }
 
-static int judge_access(struct shard *sh, uint32_t rank, const struct epoch *e)
+static int classify_access(struct shard *sh, uint32_t rank, const struct epoch *e)
 {
 	const struct partner *first = latest_in(e, &e->open), *last = latest_in(e, &e->close);
 	int code = 0;
@@ -78,7 +78,7 @@ static int judge_access(struct shard *sh, uint32_t rank, const struct epoch *e)
 		code = wait_until_post(sh, rank, e->open_sig, &e->open, LATE_POST, first);
 	for (uint32_t i = 0; i < e->n && code == 0; i++) {
 		const struct partner *p = &e->at[i];
-		if (p->met && p->longest_sig != NONE && p->call.start_ns > p->longest.start_ns &&
+		if (p->matched && p->longest_sig != NONE && p->call.start_ns > p->longest.start_ns &&
 		    p->call.start_ns <= p->longest.end_ns)
 			code = wait_until_post(sh, rank, p->longest_sig, &p->longest, EARLY_TRANSFER, p);
 	}
@@ -92,11 +92,11 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-static int judge_exposure(struct shard *sh, uint32_t rank, const struct epoch *e)
+static int classify_exposure(struct shard *sh, uint32_t rank, const struct epoch *e)
 {
 	const struct partner *last = NULL;
 	for (uint32_t i = 0; i < e->n; i++)
-		if (e->at[i].met && (last == NULL || e->at[i].call.start_ns > last->call.start_ns))
+		if (e->at[i].matched && (last == NULL || e->at[i].call.start_ns > last->call.start_ns))
 			last = &e->at[i];
 	if (last == NULL)
 		return 0;
@@ -135,9 +135,9 @@ static void take_out(struct epochs *es, struct epoch *e)
 	free(e);
 }
 
-static void meet(struct epoch *e, struct partner *p, const struct arrived *x)
+static void pair(struct epoch *e, struct partner *p, const struct arrived *x)
 {
-	p->met = true;
+	p->matched = true;
 	p->call = x->call;
 	p->its_access_ns = x->access_ns;
 	e->nmet++;
@@ -157,8 +157,8 @@ static void take_early(struct epochs *es, struct epoch *e)
 	vec_sort(&es->early, by_sender);
 	for (size_t i = 0; i < es->early.n; i++) {
 		struct partner *p = partner_of(e, es->early.at[i].rank);
-		if (p != NULL && !p->met)
-			meet(e, p, &es->early.at[i]);
+		if (p != NULL && !p->matched)
+			pair(e, p, &es->early.at[i]);
 		else
 			es->early.at[left++] = es->early.at[i];
 	}
@@ -196,16 +196,16 @@ static void give_up(const struct shard *sh, struct epoch *e)
 {
 	for (uint32_t i = 0; i < e->n; i++) {
 		struct partner *p = &e->at[i];
-		p->given_up = !p->met && is_cut(sh->stream->step->ranks[p->rank], e->close.end_ns);
+		p->given_up = !p->matched && is_cut(sh->stream->step->ranks[p->rank], e->close.end_ns);
 		e->nmet += p->given_up;
 	}
 }
 
-static int end_if_met(struct shard *sh, struct epochs *es, struct epoch *e, uint32_t rank, bool access)
+static int end_if_matched(struct shard *sh, struct epochs *es, struct epoch *e, uint32_t rank, bool access)
 {
 	if (!e->closed || e->nmet < e->n)
 		return 0;
-	int code = access ? judge_access(sh, rank, e) : judge_exposure(sh, rank, e);
+	int code = access ? classify_access(sh, rank, e) : classify_exposure(sh, rank, e);
 	take_out(es, e);
 	return code;
 }
@@ -221,7 +221,7 @@ static int end(struct shard *sh, struct epochs *es, uint32_t rank, uint32_t sig_
 	e->close_sig = sig_at;
 	es->now = NULL;
 	give_up(sh, e);
-	return end_if_met(sh, es, e, rank, access);
+	return end_if_matched(sh, es, e, rank, access);
 }
 
 /* Tell the partners of the epoch. */
@@ -276,10 +276,10 @@ int epochs_arrive(struct shard *sh, const struct arrived *x)
 	struct epochs *es = x->complete ? &u->exposures : &u->accesses;
 	for (struct epoch *e = es->oldest; e != NULL; e = e->next) {
 		struct partner *p = partner_of(e, x->rank);
-		if (p == NULL || p->met || p->given_up)
+		if (p == NULL || p->matched || p->given_up)
 			continue;
-		meet(e, p, x);
-		return end_if_met(sh, es, e, x->to, !x->complete);
+		pair(e, p, x);
+		return end_if_matched(sh, es, e, x->to, !x->complete);
 	}
 	struct arrived early = *x;
 	early.order = es->arrivals++;

@@ -230,7 +230,7 @@ static int progress_verdict(struct rma *x, const struct passive *p, int64_t sinc
 	return 0;
 }
 
-static int judge(struct shard *sh, const struct passive *p)
+static int classify(struct shard *sh, const struct passive *p)
 {
 	struct verdict v = {.rank = p->rank, .sig = p->sig, .call = p->call, .holder = NONE, .target = NONE};
 	const struct released *r = p->contends ? holder_of(sh->rma, p) : NULL;
@@ -280,7 +280,7 @@ int locks_until(struct shard *sh, int64_t end_ns)
 	int code = 0;
 	vec_sort(&x->pending, by_time);
 	for (; i < x->pending.n && x->pending.at[i].time_ns < end_ns && code == 0; i++)
-		code = x->pending.at[i].blocked ? judge(sh, &x->pending.at[i]) : release(x, &x->pending.at[i]);
+		code = x->pending.at[i].blocked ? classify(sh, &x->pending.at[i]) : release(x, &x->pending.at[i]);
 	if (i > 0)
 		memmove(x->pending.at, x->pending.at + i, (x->pending.n - i) * sizeof(x->pending.at[0]));
 	x->pending.n -= i;

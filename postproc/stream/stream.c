@@ -34,7 +34,7 @@ static int make_shards(struct stream *st)
 		sh->polls = SLAB(struct poll);
 		sh->claims = SLAB(struct claim);
 		sh->parts = SLAB(struct part);
-		sh->meets = SLAB(struct meet);
+		sh->collectives = SLAB(struct collective);
 		sh->pages = SLAB(struct request_page);
 		sh->edges = SLAB(struct edge);
 		sh->needs = SLAB(struct need);
@@ -50,7 +50,7 @@ static int make_shards(struct stream *st)
 static void shard_done(struct shard *sh)
 {
 	match_done(sh);
-	meet_done(sh);
+	collectives_done(sh);
 	rma_done(sh);
 	slab_done(&sh->sends);
 	slab_done(&sh->recvs);
@@ -58,7 +58,7 @@ static void shard_done(struct shard *sh)
 	slab_done(&sh->polls);
 	slab_done(&sh->claims);
 	slab_done(&sh->parts);
-	slab_done(&sh->meets);
+	slab_done(&sh->collectives);
 	slab_done(&sh->pages);
 	slab_done(&sh->edges);
 	slab_done(&sh->needs);
@@ -101,10 +101,10 @@ static void begin_slice(struct shard *sh)
 }
 
 PHASE(phase_calls, begin_slice(sh); calls_window(sh);)
-PHASE(phase_match, match_window(sh); meet_window(sh); progress_match(sh); rma_match(sh);)
-PHASE(phase_judge, judge_window(sh); progress_judge(sh); rma_judge(sh);)
+PHASE(phase_match, match_window(sh); collectives_window(sh); progress_match(sh); rma_match(sh);)
+PHASE(phase_classify, classify_window(sh); progress_classify(sh); rma_classify(sh);)
 PHASE(phase_calls_end, clear(sh); calls_end(sh);)
-PHASE(phase_match_end, match_end(sh); meet_end(sh); progress_match_end(sh); rma_match_end(sh);)
+PHASE(phase_match_end, match_end(sh); collectives_end(sh); progress_match_end(sh); rma_match_end(sh);)
 
 static int phase(struct stream *st, void (*work)(void *context, size_t i))
 {
@@ -153,7 +153,7 @@ static int run_windows(struct stream *st, const struct stream_visitor *v)
 		if (code == 0)
 			code = phase(st, phase_match);
 		if (code == 0)
-			code = phase(st, phase_judge);
+			code = phase(st, phase_classify);
 		if (code == 0)
 			code = keep(st, v, (st->slice + 1) % st->slices == 0 || st->slice + 1 == st->nslices);
 		progress_at(&p, st->slice);
@@ -177,7 +177,7 @@ static int run_end(struct stream *st, const struct stream_visitor *v)
 	if (code == 0)
 		code = phase(st, phase_match_end);
 	if (code == 0)
-		code = phase(st, phase_judge);
+		code = phase(st, phase_classify);
 	return code == 0 ? keep(st, v, true) : code;
 }
 
@@ -196,10 +196,10 @@ static void drop_shards(struct stream *st)
 	for (size_t i = 0; st->mail != NULL && i < (size_t)st->nshards * st->nshards; i++) {
 		vec_done(&st->mail[i].sends);
 		vec_done(&st->mail[i].over);
-		vec_done(&st->mail[i].judged);
+		vec_done(&st->mail[i].classified);
 		vec_done(&st->mail[i].slow);
 		vec_done(&st->mail[i].answered);
-		vec_done(&st->mail[i].meets);
+		vec_done(&st->mail[i].collectives);
 		vec_done(&st->mail[i].decided);
 	}
 	free(st->shards);
@@ -333,7 +333,7 @@ int stream_run(struct step *s, unsigned nthreads, const struct stream_visitor *v
 		code = run_once(st, visitor, false);
 	}
 	if (code == 0)
-		code = clocks_judge(st, &ties);
+		code = clocks_decide(st, &ties);
 	if (code == 1) {
 		drop_lanes(st);
 		code = plan_again(st, ties);

@@ -6,15 +6,15 @@
  *   shards    ranks in a row; pieces of work for threads. In each slice, with a barrier between them:
  *     calls   each shard walks its ranks' events, replays requests, posts sends and receives, enters collectives
  *             (walk.c, calls.c, requests.c)
- *     match   each shard takes the sends addressed to it and meets them with its receives (match.c), and joins the
- *             parts of the communicators that it owns (meet.c)
- *     judge   each shard learns what its calls waited for (judge.c)
+ *     match   each shard takes the sends addressed to it and pairs them with its receives (match.c), and joins the
+ *             parts of the communicators that it owns (collective.c)
+ *     classify   each shard learns what its calls waited for (classify.c)
  *     keep    the sweep (sweep.c), and at the same time what a visitor does: packing the .mpix (export.c)
  *
  * What a shard does in a phase touches only its own things and what other shards have left for it in the phase before.
  * So the result is the same for any number of threads.
  *
- * What each part owns is in its header: moment.h, requests.h, message.h, meet.h, lane.h. Here is what joins them. */
+ * What each part owns is in its header: moment.h, requests.h, message.h, collective.h, lane.h. Here is what joins them. */
 #pragma once
 
 #include "base/pool.h"
@@ -22,7 +22,7 @@
 #include "postproc/clock/clock_pairs.h"
 #include "postproc/stream/lane.h"
 #include "postproc/stream/match.h"
-#include "postproc/stream/meet.h"
+#include "postproc/stream/collective.h"
 #include "postproc/stream/message.h"
 #include "postproc/stream/sweep.h"
 #include "postproc/stream/tally.h"
@@ -52,10 +52,10 @@ struct rank_stream {
 struct mail {
 	VEC(struct send *) sends;	      /* posted to a rank there */
 	VEC(struct send *) over;	      /* of these: completed since */
-	VEC(struct send *) judged;	      /* back to the sender: matched, and the receive completed */
+	VEC(struct send *) classified;	      /* back to the sender: matched, and the receive completed */
 	VEC(struct slow_send) slow, answered; /* to the receiver, and back */
-	VEC(struct meet *) meets;	      /* to the owner of the communicator: something came */
-	VEC(struct meet *) decided;	      /* and back */
+	VEC(struct collective *) collectives; /* to the owner of the communicator: something came */
+	VEC(struct collective *) decided;     /* and back */
 };
 
 /* A message that is complete, for the analyses and the .mpix. */
@@ -97,19 +97,19 @@ struct waited {
 struct shard {
 	struct stream *stream;
 	uint32_t number, first_rank, end_rank;
-	struct slab sends, recvs, waits, claims, polls, parts, meets, envelopes, pages, edges, needs;
+	struct slab sends, recvs, waits, claims, polls, parts, collectives, envelopes, pages, edges, needs;
 	struct envelope **envelope_table;
 	size_t envelope_buckets, nenvelopes;
-	struct meet **meet_table, **whole_table;
-	size_t meet_buckets, nmeets, whole_buckets, nwholes;
-	VEC(struct recv *) ready;	/* completed in this window, in order */
-	VEC(struct slow_send) slow;	/* to ranks here, of which it is not known when they come */
-	VEC(struct envelope *) open;	/* of which something has changed for the first receive */
-	VEC(struct meet *) dirty;	/* in which something came in this window */
-	VEC(struct meet *) retired;	/* of the owner: all shards have judged */
-	VEC(struct edge *) dropped;	/* let go of, since the sweep last looked */
-	VEC(struct need *) settled;	/* that the sweep had given up: known since it last looked */
-	VEC(struct transfer) transfers; /* of this window */
+	struct collective **collective_table, **whole_table;
+	size_t collective_buckets, nmeets, whole_buckets, nwholes;
+	VEC(struct recv *) ready;	  /* completed in this window, in order */
+	VEC(struct slow_send) slow;	  /* to ranks here, of which it is not known when they come */
+	VEC(struct envelope *) open;	  /* of which something has changed for the first receive */
+	VEC(struct collective *) dirty;	  /* in which something came in this window */
+	VEC(struct collective *) retired; /* of the owner: all shards have classified */
+	VEC(struct edge *) dropped;	  /* let go of, since the sweep last looked */
+	VEC(struct need *) settled;	  /* that the sweep had given up: known since it last looked */
+	VEC(struct transfer) transfers;	  /* of this window */
 	VEC(struct waited) waited;
 	VEC(struct came) came;
 	VEC(struct completed) completed;
@@ -172,19 +172,19 @@ int plan_again(struct stream *st, const struct tie *ties);
 int plan_repaired(struct stream *st);
 /* clocks.c */
 int clocks_learn(struct shard *sh, uint32_t from_rank, int64_t start_ns, uint32_t to_rank, int64_t end_ns);
-int clocks_learn_meet(struct shard *sh, const struct meet *whole);
+int clocks_learn_collective(struct shard *sh, const struct collective *whole);
 /* 1: the clocks of nodes must be moved by ties, and all be done again; 0: not. */
-int clocks_judge(struct stream *st, struct tie **ret_ties);
-/* walk.c, match.c, meet.c, waits.c: one phase of one shard */
+int clocks_decide(struct stream *st, struct tie **ret_ties);
+/* walk.c, match.c, collective.c, waits.c: one phase of one shard */
 void calls_window(struct shard *sh);
 /* Is each event of sig a part of the next collective on its communicator? */
 bool calls_numbered(const struct sig *sig);
 void calls_end(struct shard *sh);
 void match_window(struct shard *sh);
 void match_end(struct shard *sh);
-void meet_window(struct shard *sh);
-void meet_end(struct shard *sh);
-void judge_window(struct shard *sh);
+void collectives_window(struct shard *sh);
+void collectives_end(struct shard *sh);
+void classify_window(struct shard *sh);
 
 /* waits.c */
 struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const struct moment *call);

@@ -17,10 +17,10 @@ struct swept {
 
 struct actor {
 	const struct lane *lane;
-	VEC(struct swept) events;  /* not swept yet, from `at` on */
-	VEC(struct act) acts;	   /* at counts from the front of events */
-	size_t at, act, first_act; /* event, its next act, its first */
-	bool begun;		   /* its start is known */
+	VEC(struct swept) events;	 /* not swept yet, from `at` on */
+	VEC(struct action) actions;	 /* at counts from the front of events */
+	size_t at, action, first_action; /* event, its next action, its first */
+	bool begun;			 /* its start is known */
 	double now;	 /* ideal (or repaired) end of what is done, then start of the event, then what it waits for */
 	double start;	 /* of the event */
 	int64_t before;	 /* end of the event before, or TIME_ABSENT */
@@ -85,8 +85,8 @@ static int grow(struct sweep *w)
 	return 0;
 }
 
-/* Where the open operation of an act is, or would be. */
-static struct assembly **place_of(const struct sweep *w, const struct act *x)
+/* Where the open operation of an action is, or would be. */
+static struct assembly **place_of(const struct sweep *w, const struct action *x)
 {
 	struct assembly **at = &w->table[hash_of(x->comm, x->channel, x->k) & (w->buckets - 1)];
 	while (*at != NULL && ((*at)->k != x->k || (*at)->comm != x->comm || (*at)->channel != x->channel))
@@ -94,8 +94,8 @@ static struct assembly **place_of(const struct sweep *w, const struct act *x)
 	return at;
 }
 
-/* The open operation of an act, begun if new; NULL without memory. */
-static struct assembly *assembly_of(struct sweep *w, const struct act *x)
+/* The open operation of an action, begun if new; NULL without memory. */
+static struct assembly *assembly_of(struct sweep *w, const struct action *x)
 {
 	if (w->nassemblies >= w->buckets && grow(w) < 0)
 		return NULL;
@@ -113,7 +113,7 @@ static struct assembly *assembly_of(struct sweep *w, const struct act *x)
 }
 
 /* By one who has met it: it is there. */
-static void assembly_left(struct sweep *w, const struct act *x)
+static void assembly_left(struct sweep *w, const struct action *x)
 {
 	struct assembly **at = place_of(w, x), *m = *at;
 	if (++m->left < m->expected)
@@ -155,7 +155,7 @@ static void leave_queue(struct sweep *w, struct actor *a)
 	a->next_waiter = 0;
 }
 
-static void enter(struct sweep *w, struct actor *a, const struct act *x, struct assembly *m, int64_t start_ns)
+static void enter(struct sweep *w, struct actor *a, const struct action *x, struct assembly *m, int64_t start_ns)
 {
 	m->entered++;
 	m->last = fmax(m->last, a->now);
@@ -187,7 +187,7 @@ static void waited_for(struct sweep *w, struct actor *a, double ideal, int64_t s
 {
 	a->now = fmax(a->now, ideal);
 	if (w->delays != NULL && path->stretch != NULL)
-		delays_met(w->delays, a->lane->rank, path_rank(path), a->events.at[a->at].end_ns);
+		delays_matched(w->delays, a->lane->rank, path_rank(path), a->events.at[a->at].end_ns);
 	if (start_ns > a->began) {
 		a->began = start_ns;
 		a->causer = *path;
@@ -195,7 +195,7 @@ static void waited_for(struct sweep *w, struct actor *a, double ideal, int64_t s
 }
 
 /* When may this member leave? False: not known yet. Scans are taken as all-to-all: an upper bound. */
-static bool leave(struct sweep *w, struct actor *a, const struct act *x, const struct assembly *m, bool give_up)
+static bool leave(struct sweep *w, struct actor *a, const struct action *x, const struct assembly *m, bool give_up)
 {
 	if (coll_is_neighborhood(x->coll) || (to_root(x->coll) && !x->root))
 		return true;
@@ -252,17 +252,17 @@ static double start_of(const struct sweep *w, const struct actor *a, const struc
 	return from != TIME_ABSENT && ev->start_ns > from ? a->now + (double)(ev->start_ns - from) : a->now;
 }
 
-/* What acts after those of the event at hand will need, first what they name, then what that names. */
+/* What actions after those of the event at hand will need, first what they name, then what that names. */
 static void look_ahead(const struct actor *a)
 {
-	if (a->act + AHEAD >= a->acts.n)
+	if (a->action + AHEAD >= a->actions.n)
 		return;
-	const struct act *far = &a->acts.at[a->act + AHEAD], *near = far - AHEAD / 2;
-	if (far->kind == ACT_BEGIN)
+	const struct action *far = &a->actions.at[a->action + AHEAD], *near = far - AHEAD / 2;
+	if (far->kind == ACTION_BEGIN)
 		prefetch(far->edge, sizeof(*far->edge));
-	else if (far->kind == ACT_NEED)
+	else if (far->kind == ACTION_NEED)
 		__builtin_prefetch(far->need);
-	if (near->kind == ACT_NEED && near->need->state == EDGE_KNOWN)
+	if (near->kind == ACTION_NEED && near->need->state == EDGE_KNOWN)
 		prefetch(near->need->edge, sizeof(*near->need->edge));
 }
 
@@ -276,11 +276,11 @@ static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 	if (w->delays != NULL)
 		delays_begin(w->delays, a->lane->rank, a->lane->process->sigs.at[ev->sig].site, ev->start_ns);
 	path_until(w->paths, &a->path, ev->start_ns);
-	for (size_t i = a->act; i < a->acts.n && a->acts.at[i].at == a->at; i++) {
-		struct act *x = &a->acts.at[i];
-		if (x->kind == ACT_BEGIN)
+	for (size_t i = a->action; i < a->actions.n && a->actions.at[i].at == a->at; i++) {
+		struct action *x = &a->actions.at[i];
+		if (x->kind == ACTION_BEGIN)
 			begin_edge(w, a, x->edge, ev->start_ns);
-		if (x->kind != ACT_ENTER)
+		if (x->kind != ACTION_ENTER)
 			continue;
 		struct assembly *m = assembly_of(w, x);
 		if (m == NULL)
@@ -297,12 +297,12 @@ static bool in_vain(const struct sweep *w, const struct swept *ev)
 }
 
 /* What the event needs: 1 all is there, 0 it waits now, -ENOMEM. */
-static int meet_needs(struct sweep *w, struct actor *a, const struct swept *ev)
+static int collective_needs(struct sweep *w, struct actor *a, const struct swept *ev)
 {
 	bool give_up = in_vain(w, ev);
-	for (; a->act < a->acts.n && a->acts.at[a->act].at == a->at; a->act++) {
-		struct act *x = &a->acts.at[a->act];
-		if (x->kind == ACT_NEED) {
+	for (; a->action < a->actions.n && a->actions.at[a->action].at == a->at; a->action++) {
+		struct action *x = &a->actions.at[a->action];
+		if (x->kind == ACTION_NEED) {
 			struct need *n = x->need;
 			if (n->state == EDGE_KNOWN && n->edge->known)
 				waited_for(w, a, n->edge->ideal, n->edge->start_ns, &n->edge->path);
@@ -314,7 +314,7 @@ static int meet_needs(struct sweep *w, struct actor *a, const struct swept *ev)
 			w->needs++;
 			w->missed +=
 				!n->optional && (n->state == EDGE_OPEN || (n->state == EDGE_KNOWN && !n->edge->known));
-		} else if (x->kind == ACT_LEAVE) {
+		} else if (x->kind == ACTION_LEAVE) {
 			struct assembly *m = assembly_of(w, x);
 			if (m == NULL)
 				return -ENOMEM;
@@ -336,16 +336,16 @@ static void need_release(struct sweep *w, struct need *n)
 
 /* Let go of what the event held; it is over. What is still open its message knows of: where clocks contradict, that may
  * come after the sweep has given it up. */
-static void release(struct sweep *w, const struct actor *a, size_t first_act)
+static void release(struct sweep *w, const struct actor *a, size_t first_action)
 {
-	for (size_t i = first_act; i < a->act; i++) {
-		const struct act *x = &a->acts.at[i];
-		if (x->kind == ACT_NEED) {
+	for (size_t i = first_action; i < a->action; i++) {
+		const struct action *x = &a->actions.at[i];
+		if (x->kind == ACTION_NEED) {
 			if (x->need->state == EDGE_OPEN)
 				x->need->given_up = true;
 			else
 				need_release(w, x->need);
-		} else if (x->kind == ACT_LEAVE) {
+		} else if (x->kind == ACTION_LEAVE) {
 			assembly_left(w, x); /* takes no memory, so there is none to lack */
 		}
 	}
@@ -393,16 +393,16 @@ static int run(struct sweep *w, struct actor *a)
 	while (a->at < a->events.n) {
 		const struct swept *ev = &a->events.at[a->at];
 		if (!a->begun) {
-			a->first_act = a->act;
+			a->first_action = a->action;
 			int code = begin(w, a, ev);
 			if (code < 0)
 				return code;
 		}
-		int there = meet_needs(w, a, ev);
+		int there = collective_needs(w, a, ev);
 		if (there <= 0)
 			return there;
 		int code = finish(w, a, ev);
-		release(w, a, a->first_act);
+		release(w, a, a->first_action);
 		if (code < 0)
 			return code;
 	}
@@ -412,29 +412,29 @@ static int run(struct sweep *w, struct actor *a)
 /* Append the window; what is swept goes. */
 static int take_window(struct actor *a, const struct lane *l)
 {
-	size_t left = a->events.n - a->at, acts = a->acts.n - a->first_act;
+	size_t left = a->events.n - a->at, actions = a->actions.n - a->first_action;
 	if (left > 0)
 		memmove(a->events.at, a->events.at + a->at, left * sizeof(*a->events.at));
 	a->events.n = left;
 	if (!a->begun)
-		acts = a->acts.n - a->act;
-	size_t from = a->acts.n - acts;
-	for (size_t i = 0; i < acts; i++) {
-		a->acts.at[i] = a->acts.at[from + i];
-		a->acts.at[i].at -= (uint32_t)a->at;
+		actions = a->actions.n - a->action;
+	size_t from = a->actions.n - actions;
+	for (size_t i = 0; i < actions; i++) {
+		a->actions.at[i] = a->actions.at[from + i];
+		a->actions.at[i].at -= (uint32_t)a->at;
 	}
-	a->acts.n = acts;
-	a->act = a->act > from ? a->act - from : 0;
-	a->first_act = 0;
+	a->actions.n = actions;
+	a->action = a->action > from ? a->action - from : 0;
+	a->first_action = 0;
 	a->at = 0;
 	if (vec_grow(&a->events.at, &a->events.cap, left + l->n - l->from, sizeof(*a->events.at)) < 0)
 		return -ENOMEM;
 	for (uint32_t i = l->from; i < l->n; i++)
 		a->events.at[a->events.n++] = (struct swept){l->start_ns[i], l->end_ns[i], l->sig[i]};
-	for (size_t i = 0; i < l->acts.n; i++) {
-		struct act x = l->acts.at[i];
+	for (size_t i = 0; i < l->actions.n; i++) {
+		struct action x = l->actions.at[i];
 		x.at = x.at >= l->from ? x.at - l->from + (uint32_t)left : 0;
-		if (vec_push(&a->acts, x) < 0)
+		if (vec_push(&a->actions, x) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -557,7 +557,7 @@ void sweep_destroy(struct sweep *w)
 		return;
 	for (uint32_t i = 0; w->actors != NULL && i < w->st->nlanes; i++) {
 		vec_done(&w->actors[i].events);
-		vec_done(&w->actors[i].acts);
+		vec_done(&w->actors[i].actions);
 	}
 	slab_done(&w->assemblies);
 	paths_destroy(w->paths);

@@ -54,10 +54,10 @@ struct need {
 	uint16_t shard;
 };
 
-enum act_kind { ACT_BEGIN, ACT_NEED, ACT_ENTER, ACT_LEAVE };
+enum action_kind { ACTION_BEGIN, ACTION_NEED, ACTION_ENTER, ACTION_LEAVE };
 
 /* What one event begins or needs. */
-struct act {
+struct action {
 	uint32_t at; /* of its lane, in the window */
 	uint8_t kind, coll;
 	bool root;

@@ -18,7 +18,7 @@ struct polls {
 	uint64_t calls, polling;
 };
 
-static void judge(const struct step *s, struct process *p, struct polls *of)
+static void classify(const struct step *s, struct process *p, struct polls *of)
 {
 	uint32_t workers = 0;
 	for (size_t i = 0; i < p->sigs.n; i++) {
@@ -35,7 +35,7 @@ static void judge(const struct step *s, struct process *p, struct polls *of)
 		p->threads.at[t].progress = false;
 }
 
-int threads_judge(struct step *s)
+int threads_classify(struct step *s)
 {
 	for (uint32_t r = 0; r < s->nranks; r++) {
 		struct process *p = s->ranks[r];
@@ -44,7 +44,7 @@ int threads_judge(struct step *s)
 		struct polls *of = calloc(p->threads.n, sizeof(*of));
 		if (of == NULL)
 			return -ENOMEM;
-		judge(s, p, of);
+		classify(s, p, of);
 		free(of);
 	}
 	return 0;

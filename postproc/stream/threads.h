@@ -8,7 +8,7 @@
 #define PROGRESS_SHARE_MIN 0.9 /* of a thread's calls: that poll */
 
 /* Which threads poll for others; from the totals, before the events. */
-int threads_judge(struct step *s); /* 0 or -ENOMEM */
+int threads_classify(struct step *s); /* 0 or -ENOMEM */
 /* Before the events come, for the first time or once more. */
 void threads_forget(struct process *p);
 /* The event at this place of its lane; in order of starts over all lanes of the process. */

@@ -29,6 +29,6 @@ int poll_run(struct walk *w);
 int poll_ends(struct walk *w, struct wait *wait);
 int poll_forget(struct walk *w);
 /* comm_calls.c: is a communicator made or freed by several? k is not set. */
-bool comm_call(struct walk *w, struct together *ret_together);
+bool comm_call(struct walk *w, struct together *ret_sync_ns);
 /* calls.c: what the event starts and completes. 0 or -ENOMEM. */
 int calls_event(struct walk *w);

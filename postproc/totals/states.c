@@ -53,7 +53,7 @@ static uint32_t comm_of_window(const struct step *s, uint32_t window)
 	return comm != NONE ? s->comms.at[comm].same : NONE;
 }
 
-static bool is_together(const struct sig *sig)
+static bool is_synchronizing(const struct sig *sig)
 {
 	return sig->call.shape == SIG_RMA && (sig->call.rma == RMA_FENCE || sig->call.rma == RMA_FREE);
 }
@@ -72,7 +72,7 @@ int states_count(struct states_of *x, uint32_t rank)
 	int code = 0, hidden = 0;
 	for (size_t i = 0; p != NULL && i < p->sigs.n && code == 0; i++) {
 		const struct sig *sig = &p->sigs.at[i];
-		uint32_t comm = is_together(sig) ? comm_of_window(s, sig->object) : NONE;
+		uint32_t comm = is_synchronizing(sig) ? comm_of_window(s, sig->object) : NONE;
 		hidden |= states_is_hidden(s, sig);
 		if (sig->literal || sig->calls == 0 || (sig->call.flags & SIG_PERSISTENT) != 0)
 			continue;
@@ -162,7 +162,7 @@ int states_thread(struct states_of *x, uint32_t rank, uint32_t thread, enum stat
 static int add_meeting(struct states_of *x, struct state *t, const struct sig *sig)
 {
 	const struct step *s = x->step;
-	bool window = is_together(sig);
+	bool window = is_synchronizing(sig);
 	uint32_t comm = window ? comm_of_window(s, sig->object) : sig->comm;
 	struct want w = {.kind = WANT_MEETING,
 			 .comm = comm,
@@ -208,7 +208,7 @@ int states_call(struct states_of *x, uint32_t rank, const struct open_sig *open,
 		return states_any(x, &t);
 	if (shape == SIG_COMPLETE && (sig->call.flags & SIG_POLLS) == 0)
 		return states_requests(x, &t, &sig->call);
-	if ((shape == SIG_COLL && sig->call.coll != COLL_NONE) || is_together(sig))
+	if ((shape == SIG_COLL && sig->call.coll != COLL_NONE) || is_synchronizing(sig))
 		return add_meeting(x, &t, sig);
 	if (shape == SIG_COMM && sig->open && sig->comm != NONE)
 		return add_creation(x, &t, sig);

@@ -183,7 +183,7 @@ static double solve(struct world_of_nodes *w, unsigned n)
 			w->tie[i].rate = 1;
 		w->tie[0].known = true;
 		w->agree = pairs_solve(&p, w->tie);
-		clock_judge(&w->step, w->tie, w->agree, &r);
+		clock_decide(&w->step, w->tie, w->agree, &r);
 	}
 	p.runs = NULL;
 	pairs_done(&p);

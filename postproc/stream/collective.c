@@ -1,4 +1,4 @@
-/* meet.c - collective operations: the k-th call on a communicator is the same operation on all its members. Each shard
+/* collective.c - collective operations: the k-th call on a communicator is the same operation on all its members. Each shard
  * keeps its ranks' parts; the shard that owns the communicator learns how many have come, and when all have, tells all
  * shards who came first and last. */
 #include "postproc/totals/bytes.h"
@@ -13,16 +13,16 @@ static uint64_t hash_of(uint32_t comm, uint32_t channel, uint32_t k)
 	return index_mix((uint64_t)comm << 32 | channel, k);
 }
 
-static int grow(struct meet ***table, size_t *buckets)
+static int grow(struct collective ***table, size_t *buckets)
 {
 	size_t more = *buckets == 0 ? BUCKETS_MIN : *buckets * 4;
-	struct meet **fresh = calloc(more, sizeof(struct meet *));
+	struct collective **fresh = calloc(more, sizeof(struct collective *));
 	if (fresh == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < *buckets; i++)
-		for (struct meet *m = (*table)[i], *next; m != NULL; m = next) {
+		for (struct collective *m = (*table)[i], *next; m != NULL; m = next) {
 			next = m->link;
-			struct meet **to = &fresh[hash_of(m->comm, m->channel, m->k) & (more - 1)];
+			struct collective **to = &fresh[hash_of(m->comm, m->channel, m->k) & (more - 1)];
 			m->link = *to;
 			*to = m;
 		}
@@ -33,38 +33,38 @@ static int grow(struct meet ***table, size_t *buckets)
 }
 
 /* The open operation of that number, begun if new; NULL without memory. */
-static struct meet *find(struct shard *sh, struct meet ***table, size_t *buckets, size_t *n, uint32_t comm,
-			 uint32_t channel, uint32_t k)
+static struct collective *find(struct shard *sh, struct collective ***table, size_t *buckets, size_t *n, uint32_t comm,
+			       uint32_t channel, uint32_t k)
 {
 	if (*n >= *buckets && grow(table, buckets) < 0)
 		return NULL;
-	struct meet **at = &(*table)[hash_of(comm, channel, k) & (*buckets - 1)];
-	for (struct meet *m = *at; m != NULL; m = m->link)
+	struct collective **at = &(*table)[hash_of(comm, channel, k) & (*buckets - 1)];
+	for (struct collective *m = *at; m != NULL; m = m->link)
 		if (m->k == k && m->comm == comm && m->channel == channel)
 			return m;
-	struct meet *m = slab_take(&sh->meets);
+	struct collective *m = slab_take(&sh->collectives);
 	if (m == NULL)
 		return NULL;
-	*m = (struct meet){.link = *at,
-			   .comm = comm,
-			   .channel = channel,
-			   .k = k,
-			   .shard = sh->number,
-			   .coll = -1,
-			   .first = {.rank = NONE},
-			   .last = {.rank = NONE},
-			   .root_arrival = {.rank = NONE},
-			   .first_leaf = {.rank = NONE},
-			   .last_leaf = {.rank = NONE},
-			   .first_out = {.rank = NONE}};
+	*m = (struct collective){.link = *at,
+				 .comm = comm,
+				 .channel = channel,
+				 .k = k,
+				 .shard = sh->number,
+				 .coll = -1,
+				 .first = {.rank = NONE},
+				 .last = {.rank = NONE},
+				 .root_arrival = {.rank = NONE},
+				 .first_leaf = {.rank = NONE},
+				 .last_leaf = {.rank = NONE},
+				 .first_out = {.rank = NONE}};
 	*at = m;
 	(*n)++;
 	return m;
 }
 
-static void unlink_meet(struct meet **table, size_t buckets, size_t *n, struct meet *m)
+static void unlink_collective(struct collective **table, size_t buckets, size_t *n, struct collective *m)
 {
-	struct meet **at = &table[hash_of(m->comm, m->channel, m->k) & (buckets - 1)];
+	struct collective **at = &table[hash_of(m->comm, m->channel, m->k) & (buckets - 1)];
 	while (*at != m)
 		at = &(*at)->link;
 	*at = m->link;
@@ -91,24 +91,24 @@ static void out_earlier(struct arrival *a, const struct arrival *b)
 		*a = *b;
 }
 
-static int mark(struct shard *sh, struct meet *m)
+static int mark(struct shard *sh, struct collective *m)
 {
 	if (m->dirty)
 		return 0;
 	m->dirty = true;
-	return vec_push(&mail_to(sh, m->comm % sh->stream->nshards)->meets, m);
+	return vec_push(&mail_to(sh, m->comm % sh->stream->nshards)->collectives, m);
 }
 
-struct part *meet_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part)
+struct part *collective_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part)
 {
 	const struct step *s = sh->stream->step;
 	const struct sig *sig = &s->ranks[part->rank]->sigs.at[part->sig];
-	struct meet *m = find(sh, &sh->meet_table, &sh->meet_buckets, &sh->nmeets, comm, channel, k);
+	struct collective *m = find(sh, &sh->collective_table, &sh->collective_buckets, &sh->nmeets, comm, channel, k);
 	struct part *p = m != NULL ? slab_take(&sh->parts) : NULL;
 	if (p == NULL)
 		return NULL;
 	*p = *part;
-	p->meet = m;
+	p->collective = m;
 	p->next = m->parts;
 	m->parts = p;
 	m->entered++;
@@ -133,9 +133,9 @@ struct part *meet_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint3
 	return mark(sh, m) < 0 ? NULL : p;
 }
 
-int meet_leave(struct shard *sh, struct part *p)
+int collective_leave(struct shard *sh, struct part *p)
 {
-	struct meet *m = p->meet;
+	struct collective *m = p->collective;
 	p->completed = true;
 	m->completed++;
 	out_earlier(&m->first_out, &(struct arrival){p->rank, p->done});
@@ -144,7 +144,7 @@ int meet_leave(struct shard *sh, struct part *p)
 
 /* ---- the owner ---- */
 
-static void join(struct meet *whole, const struct meet *m)
+static void join(struct collective *whole, const struct collective *m)
 {
 	earlier(&whole->first, &m->first);
 	later(&whole->last, &m->last);
@@ -162,11 +162,11 @@ static int by_position(const void *a, const void *b)
 }
 
 /* Of a scan, who each member waits for: the last of those before it. */
-static int order_parts(struct shard *sh, struct meet *whole)
+static int order_parts(struct shard *sh, struct collective *whole)
 {
 	const struct comm *comm = &sh->stream->step->comms.at[whole->comm];
 	VEC(struct part *) all = {0};
-	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling)
+	for (struct collective *m = whole->sibling; m != NULL; m = m->sibling)
 		for (struct part *p = m->parts; p != NULL; p = p->next) {
 			p->until_ns = comms_rank_of(comm, p->rank);
 			if (vec_push(&all, p) < 0)
@@ -187,11 +187,11 @@ static int order_parts(struct shard *sh, struct meet *whole)
 }
 
 /* Each part in its place by rank, or none. */
-static int place_parts(struct shard *sh, struct meet *whole, bool there)
+static int place_parts(struct shard *sh, struct collective *whole, bool there)
 {
 	if (sh->part_of == NULL && (sh->part_of = calloc(sh->stream->step->nranks, sizeof(*sh->part_of))) == NULL)
 		return -ENOMEM;
-	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling)
+	for (struct collective *m = whole->sibling; m != NULL; m = m->sibling)
 		for (struct part *p = m->parts; p != NULL; p = p->next)
 			sh->part_of[p->rank] = there ? p : NULL;
 	return 0;
@@ -222,30 +222,30 @@ static int last_neighbor(struct shard *sh, struct part *p)
 }
 
 /* Of a neighbourhood collective, who each member waits for. */
-static int know_neighbors(struct shard *sh, struct meet *whole)
+static int know_neighbors(struct shard *sh, struct collective *whole)
 {
 	int code = place_parts(sh, whole, true);
-	for (struct meet *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
+	for (struct collective *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
 		for (struct part *p = m->parts; p != NULL && code == 0; p = p->next)
 			if (p->completed)
 				code = last_neighbor(sh, p);
-	for (struct meet *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
+	for (struct collective *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
 		for (struct part *p = m->parts; p != NULL && code == 0; p = p->next)
 			code = edge_drop(sh, p->edge);
 	return code == 0 ? place_parts(sh, whole, false) : code;
 }
 
 /* Where the last to come called it from. */
-static uint32_t site_of_last(const struct step *s, const struct meet *whole)
+static uint32_t site_of_last(const struct step *s, const struct collective *whole)
 {
-	for (const struct meet *m = whole->sibling; m != NULL; m = m->sibling)
+	for (const struct collective *m = whole->sibling; m != NULL; m = m->sibling)
 		for (const struct part *p = m->last.rank == whole->last.rank ? m->parts : NULL; p != NULL; p = p->next)
 			if (p->rank == whole->last.rank)
 				return s->ranks[p->rank]->sigs.at[p->sig].site;
 	return NONE;
 }
 
-static void tally_arrivals(struct shard *sh, const struct meet *whole)
+static void tally_arrivals(struct shard *sh, const struct collective *whole)
 {
 	const struct step *s = sh->stream->step;
 	int64_t ns = whole->last.call.start_ns - whole->first.call.start_ns;
@@ -266,7 +266,7 @@ static void arrive(void *context, int32_t dst, uint64_t bytes)
 }
 
 /* What comes to each member by the lists of the others. */
-static int exchange(struct shard *sh, struct meet *whole)
+static int exchange(struct shard *sh, struct collective *whole)
 {
 	const struct step *s = sh->stream->step;
 	const struct part *any = whole->sibling->parts;
@@ -274,25 +274,25 @@ static int exchange(struct shard *sh, struct meet *whole)
 		return 0;
 	if (place_parts(sh, whole, true) < 0)
 		return -ENOMEM;
-	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling)
+	for (struct collective *m = whole->sibling; m != NULL; m = m->sibling)
 		for (struct part *p = m->parts; p != NULL; p = p->next)
 			traffic_listed(s, p->rank, &s->ranks[p->rank]->sigs.at[p->sig], arrive, sh);
 	return place_parts(sh, whole, false);
 }
 
 /* A communicator may be left alone where others free it: that is a leak, and told as one. */
-static bool is_counted(const struct meet *m)
+static bool is_counted(const struct collective *m)
 {
 	return m->coll != TOGETHER_COMM_CREATE && m->coll != TOGETHER_COMM_FREE;
 }
 
 /* All there is to know is known. */
-static int decide(struct shard *sh, struct meet *whole)
+static int decide(struct shard *sh, struct collective *whole)
 {
 	int code = whole->differs || whole->unequal ? check_collective(sh, whole) : 0;
 	whole->decided = true;
 	sh->unmatched.collectives_differ += whole->differs && is_counted(whole);
-	for (struct meet *m = whole->sibling; m != NULL; m = m->sibling) {
+	for (struct collective *m = whole->sibling; m != NULL; m = m->sibling) {
 		join(whole, m);
 		whole->shards++;
 	}
@@ -301,22 +301,22 @@ static int decide(struct shard *sh, struct meet *whole)
 	if (code == 0 && coll_is_neighborhood((enum sig_coll)whole->coll))
 		code = know_neighbors(sh, whole);
 	if (code == 0)
-		code = clocks_learn_meet(sh, whole);
+		code = clocks_learn_collective(sh, whole);
 	if (code == 0)
 		code = exchange(sh, whole);
 	if (!whole->differs && whole->entered == sh->stream->step->comms.at[whole->comm].here)
 		tally_arrivals(sh, whole);
-	unlink_meet(sh->whole_table, sh->whole_buckets, &sh->nwholes, whole);
-	for (struct meet *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
+	unlink_collective(sh->whole_table, sh->whole_buckets, &sh->nwholes, whole);
+	for (struct collective *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
 		code = vec_push(&mail_to(sh, m->shard)->decided, m);
 	if (code == 0)
 		code = vec_push(&sh->retired, whole);
 	return code;
 }
 
-static int hear(struct shard *sh, struct meet *m)
+static int hear(struct shard *sh, struct collective *m)
 {
-	struct meet *whole = m->whole;
+	struct collective *whole = m->whole;
 	if (whole == NULL) {
 		whole = find(sh, &sh->whole_table, &sh->whole_buckets, &sh->nwholes, m->comm, m->channel, m->k);
 		if (whole == NULL)
@@ -345,27 +345,27 @@ static int hear(struct shard *sh, struct meet *m)
 static void retire(struct shard *sh)
 {
 	for (size_t i = 0; i < sh->retired.n; i++)
-		slab_give(&sh->meets, sh->retired.at[i]);
+		slab_give(&sh->collectives, sh->retired.at[i]);
 	sh->retired.n = 0;
 }
 
-void meet_window(struct shard *sh)
+void collectives_window(struct shard *sh)
 {
 	retire(sh);
 	for (uint32_t from = 0; from < sh->stream->nshards && sh->code == 0; from++) {
 		struct mail *m = mail_from(sh, from);
-		for (size_t i = 0; i < m->meets.n && sh->code == 0; i++)
-			sh->code = hear(sh, m->meets.at[i]);
-		m->meets.n = 0;
+		for (size_t i = 0; i < m->collectives.n && sh->code == 0; i++)
+			sh->code = hear(sh, m->collectives.at[i]);
+		m->collectives.n = 0;
 	}
 }
 
 /* What is open at the end: where all have come, what is known of their leaving must do; the others are counted. */
-void meet_end(struct shard *sh)
+void collectives_end(struct shard *sh)
 {
-	meet_window(sh);
+	collectives_window(sh);
 	for (size_t i = 0; i < sh->whole_buckets && sh->code == 0; i++)
-		for (struct meet *m = sh->whole_table[i], *next; m != NULL && sh->code == 0; m = next) {
+		for (struct collective *m = sh->whole_table[i], *next; m != NULL && sh->code == 0; m = next) {
 			next = m->link;
 			if (m->entered >= sh->stream->step->comms.at[m->comm].here)
 				sh->code = decide(sh, m);
@@ -377,9 +377,9 @@ void meet_end(struct shard *sh)
 		}
 }
 
-void meet_done(struct shard *sh)
+void collectives_done(struct shard *sh)
 {
-	free(sh->meet_table);
+	free(sh->collective_table);
 	free(sh->whole_table);
 	vec_done(&sh->retired);
 }

@@ -1,4 +1,4 @@
-/* judge.c - what each call waited for, by Scalasca's definitions (docs/SEMANTICS.md, wait states). One call that
+/* classify.c - what each call waited for, by Scalasca's definitions (docs/SEMANTICS.md, wait states). One call that
  * completes many messages waits for the latest, not for their sum; a late receiver counts where no sender was late. */
 #include "postproc/totals/bytes.h"
 #include "postproc/stream/rma.h"
@@ -123,7 +123,7 @@ static int64_t least(int64_t a, int64_t b)
 static void late_receiver(const struct send *x)
 {
 	struct wait *w = x->wait;
-	if (!x->met || x->done.end_ns < x->recv_start.start_ns)
+	if (!x->matched || x->done.end_ns < x->recv_start.start_ns)
 		return;
 	int64_t ns = least(x->done.end_ns, x->recv_start.start_ns) - w->from_ns;
 	if (ns <= w->receiver_ns)
@@ -133,7 +133,7 @@ static void late_receiver(const struct send *x)
 	w->receiver_rank = x->peer;
 }
 
-static int judge_send(struct shard *sh, struct send *x)
+static int classify_send(struct shard *sh, struct send *x)
 {
 	int code = 0;
 	if (x->wait != NULL) {
@@ -153,7 +153,7 @@ static int64_t clip(const struct part *p, int64_t until_ns)
 	return least(p->done.end_ns, until_ns) - p->done.start_ns;
 }
 
-static int all_for_all(struct shard *sh, const struct meet *m, struct part *p, enum wait_state waiting,
+static int all_for_all(struct shard *sh, const struct collective *m, struct part *p, enum wait_state waiting,
 		       enum wait_state completion)
 {
 	int64_t out_ns = m->first_out.rank != NONE ? m->first_out.call.end_ns : INT64_MAX;
@@ -163,7 +163,7 @@ static int all_for_all(struct shard *sh, const struct meet *m, struct part *p, e
 }
 
 /* The root cannot begin before the first member has come, nor end before the last. */
-static int at_root(struct shard *sh, const struct meet *m, const struct part *p)
+static int at_root(struct shard *sh, const struct collective *m, const struct part *p)
 {
 	const struct arrival *first = &m->first_leaf, *last = &m->last_leaf;
 	int64_t from = first->call.start_ns > p->done.start_ns ? first->call.start_ns : p->done.start_ns;
@@ -183,19 +183,19 @@ static int for_some(struct shard *sh, const struct part *p, enum wait_state stat
 }
 
 /* Where a call need not wait for all, only one that was still there when the last came can have waited. */
-static int judge_together(struct shard *sh, const struct meet *whole, const struct part *p)
+static int classify_sync(struct shard *sh, const struct collective *whole, const struct part *p)
 {
 	static const enum wait_state states[] = {WAIT_AT_CREATE,	WAIT_AT_FENCE,	     WAIT_AT_FREE,
 						 WAIT_AT_COLLECTIVE_IO, WAIT_AT_COMM_CREATE, WAIT_AT_COMM_FREE};
 	const struct arrival *last = &whole->last;
 	bool may_leave = together_may_leave(whole->coll) || rma_asserts_noprecede(rma_sig(sh, p->rank, p->sig));
-	if (whole->coll < TOGETHER_CREATE || (may_leave && p->done.end_ns < last->call.start_ns))
+	if (whole->coll < SYNC_CREATE || (may_leave && p->done.end_ns < last->call.start_ns))
 		return 0;
-	return wait_note(sh, p->wait, states[whole->coll - TOGETHER_CREATE], clip(p, last->call.start_ns), last->rank,
+	return wait_note(sh, p->wait, states[whole->coll - SYNC_CREATE], clip(p, last->call.start_ns), last->rank,
 			 &last->call, false);
 }
 
-static int judge_part(struct shard *sh, const struct meet *m, struct part *p)
+static int classify_part(struct shard *sh, const struct collective *m, struct part *p)
 {
 	const struct sig *sig = &sh->stream->step->ranks[p->rank]->sigs.at[p->sig];
 	const struct arrival *root = &m->root_arrival, *leaf = &m->first_leaf;
@@ -229,12 +229,12 @@ static int judge_part(struct shard *sh, const struct meet *m, struct part *p)
 	case COLL_NEIGHBOR_ALLTOALLV:
 		return for_some(sh, p, WAIT_AT_NEIGHBORS);
 	default:
-		return judge_together(sh, m, p);
+		return classify_sync(sh, m, p);
 	}
 }
 
 /* To the call that moved them: a persistent operation's to its start. */
-static int move_bytes(struct shard *sh, const struct meet *whole, const struct part *p)
+static int move_bytes(struct shard *sh, const struct collective *whole, const struct part *p)
 {
 	struct process *process = sh->stream->step->ranks[p->rank];
 	struct sig *sig = &process->sigs.at[p->sig];
@@ -248,16 +248,16 @@ static int move_bytes(struct shard *sh, const struct meet *whole, const struct p
 	return p->came > 0 ? vec_push(&sh->came, (struct came){p->start, p->rank, p->came}) : 0;
 }
 
-static int judge_meet(struct shard *sh, struct meet *m)
+static int classify_collective(struct shard *sh, struct collective *m)
 {
-	const struct meet *whole = m->whole;
+	const struct collective *whole = m->whole;
 	bool whole_is_known =
 		!whole->differs && whole->entered > 1 && whole->entered == sh->stream->step->comms.at[whole->comm].here;
 	int code = 0;
 	for (struct part *p = m->parts, *next; p != NULL && code == 0; p = next) {
 		next = p->next;
 		if (p->wait != NULL && whole_is_known)
-			code = judge_part(sh, whole, p);
+			code = classify_part(sh, whole, p);
 		if (p->wait != NULL && code == 0)
 			code = wait_close(sh, p->wait);
 		if (code == 0)
@@ -267,34 +267,34 @@ static int judge_meet(struct shard *sh, struct meet *m)
 	return code;
 }
 
-static void unlink_local(struct shard *sh, struct meet *m)
+static void unlink_local(struct shard *sh, struct collective *m)
 {
-	struct meet **at =
-		&sh->meet_table[index_mix((uint64_t)m->comm << 32 | m->channel, m->k) & (sh->meet_buckets - 1)];
+	struct collective **at = &sh->collective_table[index_mix((uint64_t)m->comm << 32 | m->channel, m->k) &
+						       (sh->collective_buckets - 1)];
 	while (*at != m)
 		at = &(*at)->link;
 	*at = m->link;
 	sh->nmeets--;
-	slab_give(&sh->meets, m);
+	slab_give(&sh->collectives, m);
 }
 
-void judge_window(struct shard *sh)
+void classify_window(struct shard *sh)
 {
 	for (uint32_t from = 0; from < sh->stream->nshards; from++) {
 		struct mail *m = mail_from(sh, from);
-		for (size_t i = 0; i < m->judged.n && sh->code == 0; i++) {
-			if (i + AHEAD < m->judged.n)
-				prefetch(m->judged.at[i + AHEAD], sizeof(struct send));
-			if (i + AHEAD / 2 < m->judged.n && m->judged.at[i + AHEAD / 2]->wait != NULL)
-				prefetch(m->judged.at[i + AHEAD / 2]->wait, sizeof(struct wait));
-			sh->code = judge_send(sh, m->judged.at[i]);
+		for (size_t i = 0; i < m->classified.n && sh->code == 0; i++) {
+			if (i + AHEAD < m->classified.n)
+				prefetch(m->classified.at[i + AHEAD], sizeof(struct send));
+			if (i + AHEAD / 2 < m->classified.n && m->classified.at[i + AHEAD / 2]->wait != NULL)
+				prefetch(m->classified.at[i + AHEAD / 2]->wait, sizeof(struct wait));
+			sh->code = classify_send(sh, m->classified.at[i]);
 		}
-		m->judged.n = 0;
+		m->classified.n = 0;
 	}
 	for (uint32_t from = 0; from < sh->stream->nshards; from++) {
 		struct mail *m = mail_from(sh, from);
 		for (size_t i = 0; i < m->decided.n && sh->code == 0; i++) {
-			sh->code = judge_meet(sh, m->decided.at[i]);
+			sh->code = classify_collective(sh, m->decided.at[i]);
 			if (sh->code == 0)
 				unlink_local(sh, m->decided.at[i]);
 		}

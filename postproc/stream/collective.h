@@ -1,4 +1,4 @@
-/* meet.h - collective operations: the part of one rank, and all of one operation (meet.c). */
+/* collective.h - collective operations: the part of one rank, and all of one operation (collective.c). */
 #pragma once
 
 #include "format/sig.h"
@@ -7,19 +7,19 @@
 struct shard;
 
 /* What all members do together beside collectives; goes on from enum sig_coll. */
-enum together_kind {
-	TOGETHER_CREATE = COLL_KINDS,
-	TOGETHER_FENCE,
-	TOGETHER_FREE,
+enum sync_kind {
+	SYNC_CREATE = COLL_KINDS,
+	SYNC_FENCE,
+	SYNC_FREE,
 	/* Of these the standard does not say that all wait for all; libraries do, more or less. */
-	TOGETHER_IO,
+	SYNC_IO,
 	TOGETHER_COMM_CREATE,
 	TOGETHER_COMM_FREE,
 };
 
 static inline bool together_may_leave(int32_t kind)
 {
-	return kind >= TOGETHER_IO;
+	return kind >= SYNC_IO;
 }
 
 struct together {
@@ -32,7 +32,7 @@ struct together {
 /* One rank's part in a collective operation. */
 struct part {
 	struct part *next;
-	struct meet *meet;
+	struct collective *collective;
 	struct wait *wait;
 	struct moment start, done;
 	uint32_t rank, sig, starter;
@@ -53,10 +53,10 @@ struct arrival {
 };
 
 /* The parts of one collective operation in one shard; at the communicator's owner, of all. */
-struct meet {
-	struct meet *link;    /* in the table of open ones */
-	struct meet *sibling; /* at the owner: the next shard's */
-	struct meet *whole;   /* the owner's */
+struct collective {
+	struct collective *link;    /* in the table of open ones */
+	struct collective *sibling; /* at the owner: the next shard's */
+	struct collective *whole;   /* the owner's */
 	struct part *parts;
 	uint32_t comm, channel, k;
 	uint32_t shard;
@@ -67,10 +67,10 @@ struct meet {
 	struct arrival first_out; /* by the end of its call */
 	uint64_t agreed;	  /* sizes, as of the first part seen: read/agreed.h */
 	bool differs, unequal, dirty, decided;
-	uint32_t judged; /* shards */
+	uint32_t classified; /* shards */
 	uint32_t shards;
 };
 
-struct part *meet_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part);
-int meet_leave(struct shard *sh, struct part *p);
-void meet_done(struct shard *sh);
+struct part *collective_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part);
+int collective_leave(struct shard *sh, struct part *p);
+void collectives_done(struct shard *sh);
