@@ -1,6 +1,6 @@
-/* collective.c - collective operations: the k-th call on a communicator is the same operation on all its members. Each shard
- * keeps its ranks' parts; the shard that owns the communicator learns how many have come, and when all have, tells all
- * shards who came first and last. */
+/* collective.c - collective operations: the k-th call on a communicator is the same operation on all its members. Each
+ * shard keeps its ranks' parts; the shard that owns the communicator learns how many have come, and when all have,
+ * tells all shards who came first and last. */
 #include "postproc/totals/bytes.h"
 #include "postproc/read/comms.h"
 #include "postproc/stream/check.h"

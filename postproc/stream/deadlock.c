@@ -4,7 +4,7 @@
  * A rank that died by itself (a crash, MPI_Abort), of which nothing or not all is known, or in a call of which it is
  * not certain what it waits for, can go on, and so can a thread outside of MPI. One in MPI_Finalize, or behind it,
  * never helps anybody. What had been sent or posted and had not met its partner is under way. Where events are missing,
- * those who stood in their calls at the last samples are classified as those of a step that runs. */
+ * those who stood in their calls at the last samples are judged as those of a step that runs. */
 #include "postproc/stream/deadlock.h"
 #include "postproc/read/ends.h"
 #include "postproc/read/exits.h"
@@ -195,7 +195,7 @@ static int add_sampled(struct step *s, struct states_of *x, uint32_t rank, bool 
 	return states_standing(x, rank, (uint32_t)p->threads.n, NULL, NULL);
 }
 
-/* Of all, before one is classified by others. Who was held up at the last sample, but not in one since all stand, has taken
+/* Of all, before one is judged by others. Who was held up at the last sample, but not in one since all stand, has taken
  * what had come. */
 static void note_standing(struct step *s)
 {

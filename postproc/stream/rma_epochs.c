@@ -1,7 +1,7 @@
 /* rma_epochs.c - general active target synchronisation: the n-th access epoch of an origin that names a target belongs
  * to the n-th exposure epoch of that target which names the origin (MPI 4.0, section 12.5.2). The origin's shard hears
- * of posts, the target's of completes; each classifies its own calls when its epoch is closed and all partners have come.
- */
+ * of posts, the target's of completes; each classifies its own calls when its epoch is closed and all partners have
+ * come. */
 #include "postproc/stream/rma.h"
 
 /* ---- groups ---- */
