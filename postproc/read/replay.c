@@ -12,8 +12,11 @@
 /* Room for more elements: 0, or -EBADMSG when no honest file has so many. */
 static int keep(struct live_node *live, size_t have, size_t want, size_t size)
 {
-	live->kept_bytes += want > have ? (want - have) * size : 0;
-	return live->kept_bytes > live->kept_max_bytes ? -EBADMSG : 0;
+	uint64_t more = want > have ? (want - have) * size : 0;
+	if (live->kept_bytes + more > live->kept_max_bytes)
+		return -EBADMSG;
+	live->kept_bytes += more;
+	return 0;
 }
 
 static int thread_at(struct live_node *live, const struct mpic_sample_item *item, struct live_thread **ret_thread)
@@ -240,8 +243,10 @@ static int add_sample(struct live_node *live, const struct node *n, const struct
 	live->seq = b->seq;
 	live->realtime_ns = head.realtime_ns;
 	live->gap_ns = (int64_t)head.gap_ns;
-	while (code == 0 && (more = mpic_sample_next(&r, &item)) == 1)
-		code = add_item(live, &item);
+	while (code != -ENOMEM && (more = mpic_sample_next(&r, &item)) == 1) {
+		int added = add_item(live, &item); /* one that is too much takes no other away */
+		code = added < 0 ? added : code;
+	}
 	note_activity(live);
 	return code < 0 ? code : more;
 }
