@@ -607,7 +607,8 @@ struct stream *stream_attach(void)
 	atomic_store_explicit(&skip, n > 0 ? 1u << (n < IN_VAIN_MAX ? n : IN_VAIN_MAX) : 0, memory_order_relaxed);
 	if (s != NULL) {
 		stream_mine = s;
-		processor_watch();
+		if (s->thread > 0) /* the first one calls MPI_Finalize */
+			processor_watch();
 	}
 	errno = saved;
 	return s;
