@@ -567,9 +567,26 @@ static int do_complete(struct walk *w)
 	return visit_requests(w, complete_one, true);
 }
 
-static bool is_call(const struct walk *w, const char *name)
+/* A partitioned message goes when its last partition is ready: until then its receiver waits for the sender. */
+static int ready_one(struct walk *w, uint32_t i, struct request *q)
 {
-	return w->sig->op != NONE && strcmp(w->st->step->ops.at[w->sig->op], name) == 0;
+	struct send *x = q != NULL ? q->send : NULL;
+	(void)i;
+	if (x == NULL || (x->flags & SENT_PARTITIONED) == 0 || x->recv != NULL || x->start.start_ns >= w->call.start_ns)
+		return 0;
+	int code = x->edge != NULL ? edge_drop(w->sh, x->edge) : 0;
+	x->start = w->call;
+	return code == 0 ? begin_edge(w, &x->edge) : code;
+}
+
+static int do_request(struct walk *w)
+{
+	const char *op = w->sig->op != NONE ? w->st->step->ops.at[w->sig->op] : "";
+	if (strncmp(op, "MPI_Pready", strlen("MPI_Pready")) == 0)
+		return visit_requests(w, ready_one, false);
+	return strcmp(op, "MPI_Request_free") == 0 ? visit_requests(w, free_one, true)
+	       : strcmp(op, "MPI_Cancel") == 0	   ? visit_requests(w, cancel_one, false)
+						   : 0;
 }
 
 static int do_event(struct walk *w)
@@ -598,9 +615,7 @@ static int do_event(struct walk *w)
 		w->status = 0;
 		return (c->flags & SIG_POLLS) != 0 ? poll_run(w) : do_complete(w);
 	case SIG_REQUEST:
-		return is_call(w, "MPI_Request_free") ? visit_requests(w, free_one, true)
-		       : is_call(w, "MPI_Cancel")     ? visit_requests(w, cancel_one, false)
-						      : 0;
+		return do_request(w);
 	case SIG_SEND:
 	case SIG_RECV:
 	case SIG_SENDRECV:

@@ -53,6 +53,28 @@ static void mprobe(void)
 	}
 }
 
+#if MPI_VERSION >= 4
+/* One of its partitions is late. */
+static void partitioned(void)
+{
+	MPI_Request r;
+	if (rank == 0)
+		MPI_Psend_init(bytes, 4, sizeof(bytes) / 4, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+	else if (rank == 1)
+		MPI_Precv_init(bytes, 4, sizeof(bytes) / 4, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+	else
+		return;
+	MPI_Start(&r);
+	if (rank == 0) {
+		MPI_Pready_range(0, 2, r);
+		late();
+		MPI_Pready(3, r);
+	}
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+	MPI_Request_free(&r);
+}
+#endif
+
 /* ---- and in tests ---- */
 
 static void test(void)
@@ -221,6 +243,9 @@ static const struct {
 } cases[] = {
 	{"probe", probe},
 	{"mprobe", mprobe},
+#if MPI_VERSION >= 4
+	{"partitioned", partitioned},
+#endif
 	{"test", test},
 	{"iprobe", iprobe},
 	{"testsome", testsome},
