@@ -140,9 +140,9 @@ function blank(trace: Trace) {
     arrows: [],
     collectives: [],
     alive: [],
-    ends: rows.map((x) => str(x, 'state')),
+    ends: rows.map((row) => str(row, 'state')),
     open: [],
-    unreturned: rows.map((x) => 1e9 * ((num(x, 'unreturned_s') ?? 0) + (num(x, 'hung_s') ?? 0))),
+    unreturned: rows.map((row) => 1e9 * ((num(row, 'unreturned_s') ?? 0) + (num(row, 'hung_s') ?? 0))),
     ops: trace.meta.ops,
   };
 }
