@@ -100,6 +100,19 @@ static void put_open(const struct step *s, cJSON *row, const struct process *p)
 	}
 }
 
+/* From when on single calls of it are missing, the earliest of its threads; NAN: none are. */
+static double recorded_until_s(const struct process *p)
+{
+	double until_s = NAN;
+	for (size_t i = 0; i < p->threads.n; i++) {
+		const struct thread *t = &p->threads.at[i];
+		int64_t ns = t->lost > 0 ? t->lost_from_ns : t->last_ns != TIME_ABSENT ? t->last_ns : p->last_ns;
+		if (t->lost > 0 || t->gap || t->written > t->read)
+			until_s = fmin(until_s, t->totals_wanted || ns == TIME_ABSENT ? 0 : fmax(0, (double)ns / 1e9));
+	}
+	return until_s;
+}
+
 int part_per_rank(struct analysis *a)
 {
 	const struct step *s = a->step;
@@ -127,6 +140,8 @@ int part_per_rank(struct analysis *a)
 		json_put_text(row, "state", state_of(p));
 		cJSON_AddBoolToObject(row, "died", p != NULL && exits_by_itself(p));
 		json_put_text(row, "cpus", p == NULL ? NULL : p->cpus);
+		if (!s->totals)
+			json_put_null_or(row, "recorded_until_s", p == NULL ? NAN : recorded_until_s(p));
 		if (p != NULL && !p->finalized && p->open.n > 0)
 			put_open(s, row, p);
 		if (t->threads > 1 && put_threads(s, row, p, t) < 0)

@@ -293,7 +293,15 @@ static int64_t last_came_ns(const struct step *s, const struct states *x, const 
 	return last_ns;
 }
 
-/* A profile has no events: then the calls tell when. */
+/* Behind the last call that was recorded; where single calls are missing, the calls that they are in tell when. */
+static int64_t began_ns(const struct step *s, const struct states *x, const struct core *c)
+{
+	const struct process *p = s->ranks[c->members.at[0].rank];
+	int64_t came_ns = last_came_ns(s, x, c);
+	bool recorded = p->last_ns != TIME_ABSENT && (process_is_whole(p) || came_ns == 0);
+	return recorded ? p->last_ns : came_ns;
+}
+
 static int note(struct stream *st, const struct states *states, const struct core *c)
 {
 	const struct step *s = st->step;
@@ -303,7 +311,7 @@ static int note(struct stream *st, const struct states *states, const struct cor
 	const struct sig *sig = &p->sigs.at[p->open.at[0].sig];
 	uint32_t peer = m->needs != STATE_NONE ? m->needs : NONE;
 	const struct process *other = peer != NONE ? s->ranks[peer] : NULL;
-	struct defect_case x = {.at_ns = p->last_ns == TIME_ABSENT ? last_came_ns(s, states, c) : p->last_ns,
+	struct defect_case x = {.at_ns = began_ns(s, states, c),
 				.rank = m->rank,
 				.sig = p->open.at[0].sig,
 				.peer = peer,

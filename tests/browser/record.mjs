@@ -15,9 +15,16 @@ export function record(mpitrace, work, ranks, name, ...args) {
 
 /** Of a run that hangs until somebody stops it, and of which only totals are recorded. */
 export function recordHungTotals(mpitrace, work, ranks, name, ...args) {
-  const stopped = ['timeout', '-s', 'TERM', String(HANGS_S), mpitrace];
-  return recordBy(stopped, ['--profile', '--sample', '0.2'], work, ranks, name, ...args);
+  return recordBy(stopped(mpitrace), ['--profile', '--sample', '0.2'], work, ranks, name, ...args);
 }
+
+/** The same with single calls, until the program switches them off before it hangs; of tests/programs/stuck.c. */
+export function recordHungPaused(mpitrace, work, ranks, ...args) {
+  const paused = ['env', 'STUCK_PAUSED=yes', ...stopped(mpitrace)];
+  return recordBy(paused, ['--sample', '0.2'], work, ranks, 'stuck', ...args);
+}
+
+const stopped = (mpitrace) => ['timeout', '-s', 'TERM', String(HANGS_S), mpitrace];
 
 function recordBy([command, ...before], options, work, ranks, name, ...args) {
   if (!existsSync('/usr/bin/mpicc.openmpi')) return null;

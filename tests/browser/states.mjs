@@ -1,7 +1,7 @@
 // states.mjs - consistent global states: what is shown, stepping, seeking, running to, containers, communicators, the address.
 // Each takes the browser and the tools of run.mjs.
 import { readFileSync } from 'node:fs';
-import { record, recordHungTotals } from './record.mjs';
+import { record, recordHungPaused, recordHungTotals } from './record.mjs';
 
 const set = (page, change) => page.evaluate((x) => globalThis.mpitrace.store.setView('states', x), change);
 const own = (page) => page.evaluate(() => globalThis.mpitrace.store.state.views.states);
@@ -340,8 +340,8 @@ async function testStateTotals(browser, t) {
       return { counts: [...c.counts], moments: c.moments };
     });
     t.same([counts.slice(0, 8), counts.slice(8 * moments - 8)], [first.statesDoing, d.statesDoing], 'census');
-    const shares = await waitingIn(page, t, '.census', 8);
-    t.truth(shares[0] < shares[7] / 2 && shares[7] > 500, `${shares}`);
+    const shares = await waitingIn(page, t, '.census', 32); // it hangs after some percent of the run
+    t.truth(shares[0] < shares[31] / 4 && shares[31] > 100, `${shares}`);
     await t.shot(page, 'totals-states');
   });
   await t.check('words that take room from the picture leave its circles round', async () => {
@@ -358,6 +358,68 @@ async function testStateTotals(browser, t) {
       [Math.round(stage.width), Math.round(stage.height)],
       'pixels',
     );
+  });
+  await page.close();
+}
+
+async function testStatePaused(browser, t) {
+  const file = recordHungPaused(t.mpitrace, t.work, 4, 'receives', 'for_ever');
+  if (!file) return;
+  const page = await t.newPage(browser);
+  await t.check(
+    'where single calls stopped being recorded before a run hung, the timeline says that it is not known',
+    async () => {
+      await t.pick(page, file);
+      const text = await page.textContent('.only-totals');
+      t.truth(/^Of all ranks single calls are missing, the first from [\d.]+ ms on: .*hatched/.test(text), text);
+      const [until, begin] = await page.evaluate(() => {
+        const rows = globalThis.mpitrace.trace.analysis.per_rank;
+        const last = (of) => Math.max(...rows.map((x) => of(x) * 1e9));
+        return [last((x) => x.recorded_until_s), last((x) => x.open[0].from_s)];
+      });
+      t.truth(until < begin, `${until} ${begin}`);
+      await t.interval(page, until, 2 * begin - until);
+      await t.settled(page);
+      const shades = await page.evaluate(() => {
+        const bars = document.querySelector('.bars');
+        const [x, y] = [0.3 * bars.width, 0.14 * bars.height]; // in the first bar
+        const { data } = bars.getContext('2d').getImageData(x, y, 40, 4);
+        return new Set(new Uint32Array(data.buffer)).size;
+      });
+      t.truth(shades > 1, 'hatched: one colour is outside MPI');
+      const [before, after] = await waitingIn(page, t, '.bars', 2);
+      t.truth(after > 5000 && before < 300, `${before} pixels of waiting before, ${after} behind`);
+      await t.shot(page, 'paused-timeline');
+      await page.evaluate(() => globalThis.mpitrace.store.showAll());
+    },
+  );
+  await t.check('its table and CSV have the calls that ranks never came back from', async () => {
+    await t.settled(page);
+    const [csv] = await Promise.all([page.waitForEvent('download'), page.selectOption('.export', 'csv')]);
+    const lines = readFileSync(await csv.path(), 'utf8')
+      .trim()
+      .split('\n');
+    t.same(lines.filter((x) => /,MPI_Recv,[^,]*,[\d.]+,no,/.test(x)).length, 4, `not returned: ${lines[0]}`);
+    await page.focus('.stage');
+    await page.keyboard.press('t');
+    await page.waitForSelector('dialog.twin[open] .grid-body .grid-row');
+    t.same(await page.getAttribute('dialog.twin .grid', 'aria-rowcount'), String(lines.length), 'rows');
+    await t.shot(page, 'paused-twin');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('dialog.twin', { state: 'detached' });
+  });
+  await t.check('States has these calls behind all others, and before them it is not known', async () => {
+    await page.click('#tab-states');
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.statesWhole === true);
+    await seekEnd(page, t);
+    const end = await t.drawn(page);
+    t.same([end.statesDoing, end.statesCycle.length], [[0, 0, 0, 0, 4, 0, 0, 0], 4], 'all wait');
+    await set(page, { step: end.statesStep - 4 });
+    await at(page, end.statesStep - 4);
+    await t.settled(page);
+    t.same((await t.drawn(page)).statesDoing, [0, 0, 0, 0, 0, 0, 0, 4], 'of none it is known');
+    t.truth(/0 of 4 processes wait, of 4 it is not known$/.test(await note(page)), await note(page));
+    await t.shot(page, 'paused-states');
   });
   await page.close();
 }
@@ -483,6 +545,7 @@ export const STATE_CLAIMS = [
   testStateContainers,
   testStateDeadlock,
   testStateTotals,
+  testStatePaused,
   testStateDeath,
   testStateFan,
   testStateBreakpoint,

@@ -432,7 +432,7 @@ Test(bytes, of_persistent_requests_stand_at_their_starts)
 
 Test(match, keeps_totals_exact_when_the_event_budget_is_spent)
 {
-	struct program *p = program_create(2, 1);
+	struct program *p = program_create(3, 1);
 	for (int i = 0; i < 100; i++) {
 		if (i == 10) {
 			program_budget_spent(p, 0);
@@ -447,6 +447,10 @@ Test(match, keeps_totals_exact_when_the_event_budget_is_spent)
 	cr_expect_eq(field(find_text(root, "operations", "op", "MPI_Recv"), "calls"), 100);
 	cr_expect_eq(at_path(root, "coverage.events_lost"), 180);
 	cr_expect(cJSON_IsFalse(node_at(root, "coverage.complete")));
+	const cJSON *whole = find(root, "per_rank", "rank", 2, NULL);
+	cr_expect(cJSON_IsNull(cJSON_GetObjectItem(whole, "recorded_until_s")), "of it nothing is missing");
+	for (int r = 0; r < 2; r++)
+		cr_expect_float_eq(field(find(root, "per_rank", "rank", r, NULL), "recorded_until_s"), 100e-6, 1e-9);
 	cJSON_Delete(root);
 }
 

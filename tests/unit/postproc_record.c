@@ -34,6 +34,8 @@ static void expect_gap(unsigned thread, unsigned which, enum block_fate fate)
 	cr_expect_eq(at_path(root, "coverage.events"), 90 - gone, "thread %u, block %u, fate %u: %g", thread, which,
 		     fate, at_path(root, "coverage.events"));
 	cr_expect_eq(at_path(root, "coverage.events_lost"), gone);
+	const cJSON *until = cJSON_GetObjectItem(find(root, "per_rank", "rank", 1, NULL), "recorded_until_s");
+	cr_expect(cJSON_IsNull(until) == (gone == 0), "missing is what is not there");
 	cr_expect_eq(field(find_text(root, "operations", "op", "MPI_Barrier"), "calls"), 60);
 	cr_expect_eq(field(find_text(root, "operations", "op", "MPI_Ibarrier"), "calls"), 30);
 	cJSON_Delete(root);

@@ -36,7 +36,7 @@ struct thread_record {
 	bool started; /* columns hold something */
 	struct block_record blocks[BLOCKS_MAX];
 	unsigned nblocks;
-	uint64_t next_serial, events, lost, previous_exit, slow_calls, slow_ticks;
+	uint64_t next_serial, events, lost, lost_from, previous_exit, slow_calls, slow_ticks;
 };
 
 struct rank_record {
@@ -277,7 +277,8 @@ static void record_run(struct program *p, unsigned rank, const struct call *c, c
 	if ((c->flags & SIG_STARTS_REQUEST) != 0)
 		t->next_serial++;
 	if (p->rank[rank].budget_spent) {
-		t->lost++;
+		if (t->lost++ == 0)
+			t->lost_from = ev.enter_tick;
 		return;
 	}
 	if (!t->started)
@@ -559,6 +560,8 @@ static void put_thread_meta(struct buf *meta, unsigned thread, const struct thre
 {
 	buf_printf(meta, "%s{\"thread\":%u,\"events\":%llu,\"lost\":%llu", thread > 0 ? "," : "", thread,
 		   (unsigned long long)t->events, (unsigned long long)t->lost);
+	if (t->lost > 0)
+		buf_printf(meta, ",\"lost_from_tick\":%llu", (unsigned long long)t->lost_from);
 	if (t->slow_calls > 0)
 		buf_printf(meta, ",\"slow_calls\":%llu,\"slow_ticks\":%llu", (unsigned long long)t->slow_calls,
 			   (unsigned long long)t->slow_ticks);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
 import { CLASSES, WAITING_STYLE } from '../../reports/viewer/src/layout/color.ts';
 import { Lines, widthOf } from '../../reports/viewer/src/layout/lines.ts';
@@ -120,7 +121,7 @@ test('of a run of which only totals were recorded last calls are drawn; what is 
   assert.equal(at(2, 0.8, 1).share(IDLE) + at(2, 0.8, 1).share(CLASSES[1].color), 0, 'its record has ended');
   isUnknown(at(3, 0, 1), 'a rank without such a call');
   const tip = (x) => underPointer(trace, picture.camera, x * picture.camera.width, picture.camera.rows.pad + 3);
-  assert.deepEqual(tip(0.2).rows, [['', 'not known: only totals were recorded']]);
+  assert.deepEqual(tip(0.2).rows, [['', 'not known: single calls were not recorded']]);
   assert.equal(tip(0.6).title, 'Rank 0 never comes back from MPI_Recv');
 });
 
@@ -136,7 +137,84 @@ test('in a row of several ranks, too, what only totals tell is not time outside 
   assert.deepEqual(tip.rows, [
     ['wait in the call that they never come back from', '2'],
     ['are in the call that they never come back from', '1'],
-    ['not known: only totals were recorded', '5'],
+    ['not known: single calls were not recorded', '5'],
+  ]);
+});
+
+/** Rank 0 is recorded to the half of the run only, rank 1 as well, and hangs at the end; rank 2 is whole. */
+const halfRecorded = async () => {
+  const trace = await open(make(4, 2, 50));
+  const { runtime } = trace.meta;
+  trace.meta.runtime = 2 * runtime;
+  trace.recordedUntil.fill(0.5 * runtime, 0, 2);
+  const call = { thread: 0, op: 'MPI_Recv', class: 1, site: -1, comm: -1, waits: true, needs: 3 };
+  trace.opens.set(1, [{ ...call, from: 1.6 * runtime, to: 2 * runtime }]);
+  return { trace, runtime };
+};
+
+/** Whether a row has time outside MPI between two moments: the same picture with another colour for that differs there. */
+async function idleIn(picture, draw) {
+  const other = await draw({ ...picture.camera, idle: [0, 1, 0] });
+  const found = (of, row, from, to) => colours(of, row, from, to).found;
+  return (row, from, to) => !isDeepStrictEqual(found(picture, row, from, to), found(other, row, from, to));
+}
+
+test('from where single calls stopped being recorded to the call at the end, or of the run, it is not known', async () => {
+  const { trace, runtime } = await halfRecorded();
+  const picture = await drawn(trace, camera(trace, 0.4 * runtime, 2 * runtime));
+  assert.equal(picture.detail, 'events');
+  const isIdle = await idleIn(picture, (cam) => drawn(trace, cam));
+  const at = (row, from, to) => colours(picture, row, from * runtime, to * runtime);
+  const idle = [0, 1, 2].map((row) => [0.41, 0.51].map((from) => isIdle(row, from * runtime, (from + 0.08) * runtime)));
+  assert.deepEqual(
+    idle,
+    [
+      [true, false],
+      [true, false],
+      [true, true],
+    ],
+    'outside MPI before, then not known',
+  );
+  const tint = (row, from, to) => Math.max(...at(row, from, to).found.values()) / at(row, from, to).n;
+  assert.deepEqual([...at(0, 1.1, 1.9).found.keys()].sort(), [...at(1, 1.1, 1.55).found.keys()].sort(), 'one hatch');
+  assert.notDeepEqual([...at(0, 1.1, 1.9).found.keys()], [...at(2, 1.1, 1.9).found.keys()], 'not the end of a record');
+  assert.ok(at(0, 1.1, 1.9).found.size === 2 && tint(0, 1.1, 1.9) > 0.5, 'hatched');
+  assert.ok(at(1, 1.65, 1.95).share(WAITING_STYLE.color) > 0.5, 'waits to the end');
+});
+
+test('where tiles are drawn it is not known from the same moment on', async () => {
+  const trace = await open(make(16, 16, 60));
+  const { runtime } = trace.meta;
+  trace.recordedUntil[0] = 0.5 * runtime;
+  const cam = camera(trace, 0, runtime, { height: 1280 });
+  const ofTiles = async (camera) => {
+    const said = [];
+    const fresh = await open(make(16, 16, 60));
+    fresh.recordedUntil[0] = trace.recordedUntil[0];
+    await QUERIES.picture.run(fresh, camera, signal, (part) => said.push(part));
+    return said[0];
+  };
+  const picture = await ofTiles(cam);
+  assert.deepEqual([picture.detail, picture.rough], ['summary', true]);
+  const isIdle = await idleIn(picture, ofTiles);
+  const idle = [0, 1].map((row) => [0.1, 0.51].map((from) => isIdle(row, from * runtime, (from + 0.4) * runtime)));
+  assert.deepEqual(idle, [
+    [true, false],
+    [true, true],
+  ]);
+});
+
+test('of a rank, and of a row of several, it is said that single calls are missing', async () => {
+  const { trace, runtime } = await halfRecorded();
+  const picture = await drawn(trace, camera(trace, 0.48 * runtime, 2 * runtime));
+  const tip = (c, time) =>
+    underPointer(trace, c, ((time * runtime - c.from) / (c.to - c.from)) * c.width, c.rows.pad + 3);
+  assert.deepEqual(tip(picture.camera, 1.3).rows, [['', 'not known: single calls were not recorded']]);
+  const row = await drawn(trace, camera(trace, 0, 2 * runtime, { members: [[0, 1, 2, 3, 4, 5, 6, 7]], height: 60 }));
+  assert.deepEqual(tip(row.camera, 1.7).rows, [
+    ['wait in the call that they never come back from', '1'],
+    ['not known: single calls were not recorded', '1'],
+    ['recorded', '6'],
   ]);
 });
 

@@ -20,6 +20,7 @@ import { tableOf } from '../../reports/viewer/src/work/table.ts';
 import { thingOf } from '../../reports/viewer/src/work/things.ts';
 import { allEvents, flavour, make, makeOdd, messageRows, open, openBytes, record, version1 } from './support.mjs';
 import { readFileSync } from 'node:fs';
+import { callSheet } from '../../reports/viewer/src/views/call_sheet.ts';
 
 const { signal } = new AbortController();
 const nothing = () => undefined;
@@ -311,4 +312,44 @@ test('CSV keeps quotes and line breaks, and no cell is a formula', () => {
   assert.equal(back.schema, 'mpitrace/view/1');
   assert.deepEqual(back.rows[1], { a: '=HYPERLINK("x")', b: -2 });
   assert.deepEqual(JSON.parse(jsonOf({ ...sheet, rows: [] }, {})).rows, []);
+});
+
+test('calls that ranks never came back from are in the table and the files of the timeline, marked, to the end of the rank', async () => {
+  const trace = await open(make(4, 2, 50));
+  const { runtime } = trace.meta;
+  const sheetOf = (perRank, ranks, filter = NO_FILTER) => {
+    const analysis = { ...trace.analysis, per_rank: perRank };
+    const ask = (_, kind, query, done) => tableOf(trace, query, signal, nothing).then((page) => done(page, true));
+    const state = { from: 0, to: 2 * runtime, filter, filterText: '' };
+    const session = { ask, analysis, comms: trace.comms, callSites: trace.callSites };
+    return callSheet({ session, store: { state } }, ranks, 'Timeline');
+  };
+  const call = { thread: 0, op: 'MPI_Recv', class: 1, callsite: null, communicator: null, waits: true, needs: 3 };
+  const hangs = (rank, from) => ({ rank, open: [{ ...call, from_s: from / 1e9, to_s: (1.5 * runtime) / 1e9 }] });
+  const perRank = [hangs(0, 1.2 * runtime), hangs(1, 0.5 * runtime)];
+  const whole = await sheetOf([], [0, 1]);
+  assert.ok(!whole.columns.some((c) => c.name === 'returned'), 'as ever where all came back');
+  const sheet = await sheetOf(perRank, [0, 1]);
+  const at = (name) => sheet.columns.findIndex((c) => c.name === name);
+  const left = sheet.rows.filter((row) => row[at('returned')] === 'no');
+  assert.deepEqual([sheet.rows.length, left.length], [whole.rows.length + 2, 2]);
+  const names = ['rank', 'operation', 'start_ns', 'duration_ns', 'waiting_ns', 'bytes', 'peer', 'tag', 'call_site'];
+  const length = (ns) => Math.round(ns / 1000);
+  const last = names.map((name) => sheet.rows.at(-1)[at(name)]);
+  assert.deepEqual(
+    last.map((x) => (x > 1000 ? length(x) : x)),
+    [0, 'MPI_Recv', length(1.2 * runtime), length(0.3 * runtime), length(0.3 * runtime), null, null, null, ''],
+  );
+  const starts = sheet.rows.map((row) => row[at('start_ns')]);
+  assert.deepEqual(
+    starts,
+    [...starts].sort((a, b) => a - b),
+    'in order of time',
+  );
+  assert.match(sheet.note, /calls of the ranks and the time shown, and 2 calls from which no rank came back$/);
+  assert.equal(
+    (await sheetOf(perRank, [1], { ...NO_FILTER, ops: ['MPI_Barrier'] })).rows.filter((r) => r[at('returned')] === 'no')
+      .length,
+    0,
+  );
 });

@@ -9,7 +9,8 @@ import { completionOf } from '../../reports/viewer/src/model/messages.ts';
 import { cutsOf } from '../../reports/viewer/src/work/cuts.ts';
 import { waitsForAll } from '../../reports/viewer/src/work/needs.ts';
 import { statesOf } from '../../reports/viewer/src/work/states.ts';
-import { isTotals, totalsInWords } from '../../reports/viewer/src/model/open.ts';
+import { unrecordedInWords } from '../../reports/viewer/src/layout/unrecorded_words.ts';
+import { recordedUntil } from '../../reports/viewer/src/model/open.ts';
 import { Doing } from '../../reports/viewer/src/model/snapshot.ts';
 import { censusOf } from '../../reports/viewer/src/work/census.ts';
 import { countStates } from '../../reports/viewer/src/work/states.ts';
@@ -354,7 +355,7 @@ const { Unknown, Waits, Blocking, Dead, Outside } = Doing;
 test('of a run of which only totals were recorded a state is who is in its last call; of all others it is not known', async () => {
   const trace = await hung();
   const { runtime } = trace.meta;
-  assert.deepEqual(await countStates(trace, null, signal, () => undefined), { steps: 3, whole: true, share: 0 });
+  assert.deepEqual(await countStates(trace, null, signal, () => undefined), { steps: 3, whole: true, share: 1 });
   const at = async (given) => statesOf(trace, { ...still, ...given }, signal);
   const doing = async (given) => [...(await at(given)).doing].slice(0, 4);
   assert.deepEqual(await doing({ time: 0.3 * runtime }), [Unknown, Unknown, Unknown, Unknown]);
@@ -365,7 +366,10 @@ test('of a run of which only totals were recorded a state is who is in its last 
     [last.change.rank, last.time, last.open[1], last.needs[1]],
     [1, 0.6 * runtime, true, [{ rank: 0, there: false }]],
   );
-  assert.equal(processInWords(last, 3, { comm: String, site: String }), 'rank 3: not known, only totals were recorded');
+  assert.equal(
+    processInWords(last, 3, { comm: String, site: String }),
+    'rank 3: not known, single calls were not recorded',
+  );
 });
 
 test('its states are stepped and run through as those of single calls', async () => {
@@ -409,14 +413,70 @@ test('who died by itself is dead in the end, in its call or, if nobody knows of 
   assert.equal(processInWords(s, 5, names), 'rank 5 dies outside MPI (lost)');
 });
 
-test('only where totals were asked for, a run without calls is not known', () => {
-  const of = (mode) => ({ coverage: { mode }, per_rank: [{ rank: 0, open: [{ from_s: 1, to_s: 2 }] }] });
+test('only where totals were asked for, a run without calls is not known; else the analysis says from when on', () => {
+  const of = (mode, until) => ({
+    coverage: { mode },
+    per_rank: [{ rank: 0, open: [{ from_s: 1, to_s: 2 }], recorded_until_s: until }],
+  });
+  const until = (mode, s, events) => recordedUntil(of(mode, s), 2, events)[0];
   assert.deepEqual(
-    [isTotals(of('profile'), 0), isTotals(of('events'), 0), isTotals(of('profile'), 9)],
-    [true, false, false],
+    [until('profile', null, 0), until('events', null, 0), until('profile', undefined, 9), until('events', 0.5, 9)],
+    [0, Infinity, Infinity, 5e8],
   );
-  assert.match(totalsInWords(of('profile'), 0), /^Only totals were recorded: /);
-  assert.equal(totalsInWords({ ...of('profile'), per_rank: [] }, 0), null);
+  const words = (mode, s, events) => unrecordedInWords(of(mode, s), 2, events);
+  assert.match(words('profile', 0, 0), /^Only totals were recorded: /);
+  assert.equal(unrecordedInWords({ ...of('profile'), per_rank: [] }, 2, 0), null);
+  assert.match(words('events', 0.5, 9), /^Of 1 rank single calls are missing, the first from 500(\.0*)? ms on: /);
+  assert.equal(words('events', null, 9), null);
+});
+
+/** Ranks 0 and 1 of eight are recorded to the half of the run only, and hang from behind the others' last calls on. */
+async function halfRecorded() {
+  const trace = await open(make(4, 2, 50));
+  const { runtime } = trace.meta;
+  const call = { thread: 0, op: 'MPI_Recv', class: 1, site: -1, comm: -1, waits: true };
+  for (const [rank, from] of [
+    [0, 1.5 * runtime],
+    [1, 1.2 * runtime],
+  ]) {
+    trace.recordedUntil[rank] = 0.5 * runtime;
+    trace.opens.set(rank, [{ ...call, from, to: 2 * runtime, needs: 1 - rank }]);
+  }
+  trace.meta.runtime = 2 * runtime;
+  return { trace, runtime };
+}
+
+test('where single calls stopped being recorded a rank is not known until the call that it never comes back from', async () => {
+  const { trace, runtime } = await halfRecorded();
+  const whole = await countStates(await open(make(4, 2, 50)), null, signal, () => undefined);
+  const { steps } = await countStates(trace, null, signal, () => undefined);
+  assert.equal(steps, whole.steps + 2, 'a step for each such call');
+  const at = async (given) => statesOf(trace, { ...still, ...given }, signal);
+  const doing = async (given) => [...(await at(given)).doing];
+  assert.ok(!(await doing({ time: 0.4 * runtime })).includes(Unknown), 'before');
+  const of = async (given) => (await doing(given)).slice(0, 2);
+  assert.deepEqual(await of({ time: 1.1 * runtime }), [Unknown, Unknown], 'not finished, not outside MPI');
+  assert.ok(!(await doing({ time: 1.1 * runtime })).slice(2).includes(Unknown), 'of the others all is known');
+  assert.deepEqual(await of({ time: 1.3 * runtime }), [Unknown, Waits]);
+  assert.deepEqual(await of({ time: 1.6 * runtime }), [Waits, Waits]);
+  const { step, change, time } = await at({ step: whole.steps, by: 1 });
+  assert.deepEqual([step, change.rank, change.op, time], [whole.steps + 1, 1, 'MPI_Recv', 1.2 * runtime]);
+  const back = await at({ step: steps, by: -2 });
+  assert.deepEqual([back.step, back.found], [whole.steps, true]);
+  const blocks = await at({ step: whole.steps - 3, by: 1, stop: 'blocks', rank: 0 });
+  assert.deepEqual([blocks.step, blocks.needs[0]], [steps, [{ rank: 1, there: false }]]);
+});
+
+test('a call that a rank never comes back from while others are still recorded is no step of its own', async () => {
+  const { trace, runtime } = await halfRecorded();
+  trace.opens.get(1)[0].from = 0.99 * runtime;
+  const whole = await countStates(await open(make(4, 2, 50)), null, signal, () => undefined);
+  const { steps } = await countStates(trace, null, signal, () => undefined);
+  assert.equal(steps, whole.steps + 1);
+  assert.deepEqual([...(await statesOf(trace, { ...still, step: whole.steps }, signal)).doing].slice(0, 2), [
+    Unknown,
+    Waits,
+  ]);
 });
 
 test('between its last event and the call that it never comes back from a rank is outside MPI, not dead', async () => {

@@ -78,7 +78,7 @@ export async function openTotals(path, opens) {
   const trace = await open(path);
   for (const kind of [Kind.Events, Kind.Messages, Kind.Waits, Kind.Summary, Kind.Top]) trace.byKind.delete(kind);
   trace.meta.events = 0;
-  trace.isTotals = true;
+  trace.recordedUntil.fill(0);
   const call = { thread: 0, op: 'MPI_Recv', class: 1, site: -1, comm: -1, waits: false, needs: -1 };
   for (const [rank, x] of Object.entries(opens(trace.meta.runtime))) trace.opens.set(Number(rank), [{ ...call, ...x }]);
   return trace;

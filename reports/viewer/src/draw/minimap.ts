@@ -3,7 +3,7 @@
 import { PLANES } from '../decode/tiles';
 import { CLASSES, WAITING_STYLE, css } from '../layout/color';
 import { list, num } from '../model/analysis';
-import { isTotals, opensOf } from '../model/open';
+import { isTotals, opensOf, recordedUntil } from '../model/open';
 import { patternsOf, phasesOf } from '../model/phases';
 import type { Phase } from '../model/phases';
 import type { Store } from '../model/state';
@@ -19,7 +19,8 @@ export class Minimap {
   readonly element = h('canvas', { class: 'minimap', 'aria-hidden': 'true' });
   private shares: Float32Array | null = null;
   private readonly phases: Phase[];
-  private readonly isTotals: boolean; // what is not drawn is not known
+  private readonly isTotals: boolean;
+  private readonly unknownFrom: Float64Array; // ns, ascending: what is not drawn of a rank more is not known
   private readonly patterns: Phase[];
   private readonly ground = h('canvas'); // all but the window, which is all that changes from step to step
   private groundKey = '';
@@ -34,7 +35,10 @@ export class Minimap {
     private readonly left: () => number,
   ) {
     this.phases = phasesOf(trace.analysis);
-    this.isTotals = isTotals(trace.analysis, trace.meta.events);
+    const { analysis, meta } = trace;
+    this.isTotals = isTotals(analysis, meta.events);
+    this.unknownFrom = recordedUntil(analysis, meta.ranks, meta.events).filter((ns) => ns < Infinity);
+    this.unknownFrom.sort();
     const whole = (p: Phase) => p.to - p.from > 0.95 * trace.meta.runtime;
     this.patterns = patternsOf(trace.analysis).filter((p) => !whole(p));
     this.element.addEventListener('pointerdown', (e) => this.down(e));
@@ -157,12 +161,29 @@ export class Minimap {
     }
   }
 
+  /** Of how many ranks single calls are missing, bin by bin. */
+  private drawUnknown(g: CanvasRenderingContext2D, width: number, height: number, colors: Theme): void {
+    const { bins, ranks } = this.trace.meta;
+    const step = (width - this.left()) / bins;
+    const hatch = unknownPattern(g, colors.line);
+    let n = 0;
+    for (let b = 0; b < bins; b++) {
+      while (n < this.unknownFrom.length && this.unknownFrom[n]! <= ((b + 0.5) / bins) * this.runtime) n++;
+      const [x, tall] = [this.left() + b * step, (n / ranks) * height];
+      g.fillStyle = colors.paper;
+      g.fillRect(x, 0, step, tall);
+      g.fillStyle = hatch;
+      g.fillRect(x, 0, step, tall);
+    }
+  }
+
   private drawGround(width: number, height: number, colors: Theme): void {
     const { g } = paper(this.ground, { width, height });
     const bins = this.trace.meta.bins;
     const step = (width - this.left()) / bins;
-    g.fillStyle = this.isTotals ? unknownPattern(g, colors.line) : colors.idle;
+    g.fillStyle = colors.idle;
     g.fillRect(this.left(), 0, width - this.left(), height);
+    if (this.unknownFrom.length > 0) this.drawUnknown(g, width, height, colors);
     for (let b = 0; this.shares && b < bins; b++) {
       let y = height;
       for (let c = PLANES; c >= 1; c--) {

@@ -12,7 +12,7 @@ export const enum Known {
   Loading = 2,
   Damaged = 3,
   Ended = 4, // the record of the rank
-  Unrecorded = 5, // only totals were
+  Unrecorded = 5, // single calls are missing
 }
 
 export class Shares {

@@ -67,7 +67,7 @@ export function processInWords(s: Snapshot, rank: number, names: Names): string 
   if (s.open[rank]) return openInWords(s, rank, names);
   if (doing === Doing.Dead) return `rank ${rank} ${diesInWords(s, rank, since)} (${s.ends[rank]})`;
   if (doing === Doing.Outside) return `rank ${rank} is outside MPI for ${since}`;
-  if (doing === Doing.Unknown) return `rank ${rank}: not known, only totals were recorded`;
+  if (doing === Doing.Unknown) return `rank ${rank}: not known, single calls were not recorded`;
   if (doing < Doing.NonBlocking || doing === Doing.Over) return `rank ${rank}: ${DOING[doing]}`;
   const op = s.ops[s.op[rank]!] ?? '';
   const site = names.site(s.site[rank]!);

@@ -1,5 +1,5 @@
-// open.ts - calls that ranks never came back from: no events, but the analysis knows from when to when, and for whom. Of a run of which only
-// totals were recorded they are all single calls that are known. Pure.
+// open.ts - calls that ranks never came back from: no events, but the analysis knows from when to when, and for whom. Where single calls
+// stopped being recorded, or never were, they are all that is known. Pure.
 import { at, list, num, str } from './analysis';
 import type { Json } from './analysis';
 
@@ -40,15 +40,20 @@ export function opensOf(analysis: Json): Map<number, Open[]> {
   return found;
 }
 
-/** Only totals were recorded: of a rank nothing is known before the call that it never came back from. */
+/** Only totals were recorded. */
 export function isTotals(analysis: Json, events: number): boolean {
   return events === 0 && str(analysis, 'coverage', 'mode') !== 'events';
 }
 
-/** What there is to draw of such a run; null: the calls themselves. */
-export function totalsInWords(analysis: Json, events: number): string | null {
-  if (!isTotals(analysis, events) || opensOf(analysis).size === 0) return null;
-  return 'Only totals were recorded: drawn are the calls that ranks never came back from; before them nothing is known (hatched).';
+/** By rank, ns: from then on single calls are missing. Infinity: none are, or the rank has no record. */
+export function recordedUntil(analysis: Json, ranks: number, events: number): Float64Array {
+  const until = new Float64Array(ranks).fill(isTotals(analysis, events) ? 0 : Infinity); // also where no rank says so
+  for (const row of list(analysis, 'per_rank')) {
+    const rank = num(row, 'rank') ?? -1;
+    const s = num(row, 'recorded_until_s');
+    if (s !== undefined && rank >= 0 && rank < ranks) until[rank] = s * 1e9;
+  }
+  return until;
 }
 
 /** Ranks that died by themselves. */

@@ -8,7 +8,7 @@ export const enum Doing {
   Waits = 4, // for others, which are known
   Over = 5, // it makes no call any more
   Dead = 6,
-  Unknown = 7, // only totals were recorded
+  Unknown = 7, // single calls are missing
 }
 
 export const DOING_KINDS = Doing.Unknown + 1;

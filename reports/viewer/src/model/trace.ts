@@ -27,7 +27,7 @@ import { Cursor, Parts, keysOf, linked, workOut } from './messages';
 import type { Linked } from './messages';
 import { isLog, readLog } from './mprov';
 import { traceOfLog } from './mprov_trace';
-import { isTotals, opensOf } from './open';
+import { opensOf, recordedUntil } from './open';
 import type { Open } from './open';
 
 const LOG_BYTES_MAX = 64 * 2 ** 20; // more than a million entries have
@@ -44,7 +44,7 @@ export class Trace {
   readonly comms: Map<number, string>;
   readonly nodes: string[]; // by rank
   readonly opens: Map<number, Open[]>; // by rank: calls that it never came back from
-  readonly isTotals: boolean; // and these are all that is known
+  readonly recordedUntil: Float64Array; // by rank, ns: from then on single calls are missing; Infinity: none are
   private readonly byKind = new Map<Kind, Entry[]>();
   private readonly places = new Map<number, Map<number, Entry>>(); // by kind and level, by place there
   private windowStart: Float64Array | null = null; // of windows with calls
@@ -70,7 +70,7 @@ export class Trace {
     this.callSites = callSites(analysis);
     this.comms = communicators(analysis, meta.ranks);
     this.opens = opensOf(analysis);
-    this.isTotals = isTotals(analysis, meta.events);
+    this.recordedUntil = recordedUntil(analysis, meta.ranks, meta.events);
     this.nodes = [];
     for (const x of list(analysis, 'per_rank')) this.nodes[num(x, 'rank') ?? -1] = str(x, 'node');
   }

@@ -6,7 +6,7 @@ import { count, duration, moment, plural } from '../layout/format';
 import { DOING, changeInWords } from '../layout/state_words';
 import type { Names } from '../layout/state_words';
 import type { Box } from '../model/containers';
-import { isTotals } from '../model/open';
+import { recordedUntil } from '../model/open';
 import { Doing } from '../model/snapshot';
 import type { Snapshot } from '../model/snapshot';
 import type { ViewState } from '../model/state';
@@ -256,7 +256,8 @@ export class Controls {
     if (key === this.legendOf) return;
     this.legendOf = key;
     const { analysis, meta } = this.session;
-    const kinds = isTotals(analysis, meta.events) ? DOING : DOING.slice(0, Doing.Unknown);
+    const isWhole = recordedUntil(analysis, meta.ranks, meta.events).every((ns) => ns === Infinity);
+    const kinds = isWhole ? DOING.slice(0, Doing.Unknown) : DOING;
     const rows = kinds.map((name, k) => {
       const swatch = h('canvas', { class: 'state-swatch', 'aria-hidden': 'true' });
       const { g } = paper(swatch, { width: 16, height: 16 });

@@ -32,7 +32,7 @@ import type { Rows } from '../layout/rows';
 import type { WidthScale } from '../layout/lines';
 import { list, num } from '../model/analysis';
 import { isFiltering } from '../model/filter';
-import { opensOf } from '../model/open';
+import { isTotals, opensOf } from '../model/open';
 import type { EventThing, MessageFact } from '../model/picked';
 import type { Sheet } from '../model/sheet';
 import type { Camera, Picture } from '../work/camera';
@@ -96,9 +96,8 @@ class Timeline implements ViewInstance {
       all: () => this.navigation.showAll(),
     });
     this.stage.append(this.bars, this.progress, this.scrollBar);
-    const totals = onlyTotals(session);
-    this.isTotals = totals.length > 0;
-    host.append(this.tools.element, this.minimap.element, ...totals, this.stage, legend(session, store));
+    this.isTotals = isTotals(session.analysis, session.meta.events);
+    host.append(this.tools.element, this.minimap.element, ...onlyTotals(session), this.stage, legend(session, store));
     if (session.meta.events === 0 && opensOf(session.analysis).size === 0) this.stage.append(NO_CALLS());
     this.navigation = new Navigation(app, this.stage, {
       plot: () => ({ left: this.left(), width: this.plotWidth(), height: this.plotHeight(), rows: this.rows() }),

@@ -11,8 +11,10 @@ import { NEVER, linearise } from '../model/linear';
 import type { Order, Problem } from '../model/linear';
 import { completionOf } from '../model/messages';
 import type { Linked } from '../model/messages';
+import type { Open as OpenCall } from '../model/open';
 import type { Trace } from '../model/trace';
 import { Needs, waitsForAll, waitsForRoot } from './needs';
+import { hasOpenWindow, openWindow } from './open_states';
 
 const KEPT = 3; // windows
 
@@ -63,6 +65,7 @@ export interface Window {
   chunks: EventChunk[];
   collectives: Collective[];
   needs: Needs;
+  opens: OpenCall[] | null; // by call, in the window of those that nobody came back from
 }
 
 /** Parts of collectives of a run: the number of the event, which one it is. */
@@ -106,6 +109,7 @@ export class Cuts {
       const next = i + 1 < seqs.length ? byWindow.get(seqs[i + 1]!)![0]!.start : Infinity;
       return { window, entries: byWindow.get(window)!, until: next };
     });
+    if (hasOpenWindow(trace)) this.spans.push({ window: trace.meta.windows, entries: [], until: Infinity });
     this.lastEnd = new Float64Array(trace.lanes).fill(-Infinity);
     this.firstStart = new Float64Array(trace.lanes).fill(Infinity);
     list(trace.analysis, 'communicators').forEach((x, i) => {
@@ -163,8 +167,10 @@ export class Cuts {
     const { start, end } = w.problem;
     for (let call = 0; call < start.length; call++) {
       const lane = w.lane[call]!;
-      this.lastEnd[lane] = Math.max(this.lastEnd[lane]!, end[call]!);
-      this.firstStart[lane] = Math.min(this.firstStart[lane]!, start[call]!);
+      if (!w.opens) {
+        this.lastEnd[lane] = Math.max(this.lastEnd[lane]!, end[call]!);
+        this.firstStart[lane] = Math.min(this.firstStart[lane]!, start[call]!);
+      }
       const comm = w.chunks[w.part[call]!]!.signatures.comm[this.signature(w, call)]!;
       const use = this.used.get(comm);
       if (!use) this.used.set(comm, [start[call]!, end[call]!]);
@@ -203,7 +209,12 @@ export class Cuts {
     return step >= 0 && step !== NEVER;
   }
 
-  /** The place of the window that a moment is in. */
+  /** Whether calls that nobody came back from are entered in a window, and all that were recorded are over. */
+  isOpen(at: number): boolean {
+    return this.spans[at]?.entries.length === 0;
+  }
+
+  /** The place of the window that a moment is in, among those of calls that were recorded. */
   placeOf(time: number): number {
     const at = this.spans.findIndex((s) => time < s.until);
     return at < 0 ? Math.max(0, this.spans.length - 1) : at;
@@ -228,6 +239,13 @@ export class Cuts {
 
   private async make(at: number): Promise<Window> {
     const keyframe = this.keyframes[at]!;
+    if (this.isOpen(at))
+      return openWindow(
+        this.trace,
+        at,
+        keyframe.first,
+        this.lastEnd.reduce((a, b) => Math.max(a, b)),
+      );
     const found = await this.gather(at, keyframe);
     const needs = new Needs(this.trace.meta, found.positions, found.laneFirst, this.spans[at]!.window);
     for (const m of await this.links(at, keyframe)) this.addLinks(needs, m);
@@ -251,7 +269,19 @@ export class Cuts {
     };
     const { lane, part, event, chunks } = found;
     const order = linearise(problem);
-    return { at, first: keyframe.first, problem, order, lane, part, event, chunks, collectives: groups.all, needs };
+    return {
+      at,
+      first: keyframe.first,
+      problem,
+      order,
+      lane,
+      part,
+      event,
+      chunks,
+      collectives: groups.all,
+      needs,
+      opens: null,
+    };
   }
 
   /** Calls by lane: those left over, the one carried in, those that start here. */

@@ -5,9 +5,10 @@ import type { Open } from '../model/open';
 import type { Trace } from '../model/trace';
 
 /** A call that nobody came back from, which tiles do not have: these are of the first thread of each rank. */
-function addOpen(shares: Float32Array, { meta, lanes, isTotals }: Trace, { class: c, thread, from, to }: Open): void {
-  if (thread > 0 && !isTotals) return;
-  const all = isTotals ? lanes : meta.ranks;
+function addOpen(shares: Float32Array, { meta, lanes }: Trace, { class: c, thread, from, to }: Open): void {
+  const hasTiles = meta.events > 0;
+  if (thread > 0 && hasTiles) return;
+  const all = hasTiles ? meta.ranks : lanes;
   const bin = meta.runtime / meta.bins;
   for (let b = Math.max(0, Math.floor(from / bin)); b < meta.bins && b * bin < to; b++)
     shares[(c - 1) * meta.bins + b]! += (Math.min(to, (b + 1) * bin) - Math.max(from, b * bin)) / bin / all;

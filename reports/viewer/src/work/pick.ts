@@ -68,25 +68,29 @@ export function underPointer(trace: Trace, camera: Camera, x: number, y: number)
   }
   const open = onBar && ranks.length === 1 ? openAt(trace, ranks[0]!, time) : null;
   if (open) return open;
-  if (onBar && ranks.length > 0 && trace.isTotals) return totalsAt(trace, ranks, time);
+  const missing = onBar && (plan.detail === 'events' || ranks.length > 1) ? unrecordedAt(trace, ranks, time) : null;
+  if (missing) return missing;
   if (camera.showMessages && !onBar) return messageUnder(trace, camera, x, y);
   if (ranks.length > 1) return groupAt(trace, camera, ranks, time);
   return plan.detail === 'summary' && ranks.length === 1 ? sharesAt(trace, camera, ranks[0]!, time) : null;
 }
 
-/** Where only totals were recorded. */
-function totalsAt(trace: Trace, ranks: number[], time: number): Shares | null {
-  if (time < 0 || time >= trace.meta.runtime) return null;
-  const at = ranks.flatMap((rank) => trace.opens.get(rank)?.find((x) => x.from <= time && time < x.to) ?? []);
+const UNRECORDED = 'not known: single calls were not recorded';
+
+/** Where single calls of one of these ranks are missing. */
+function unrecordedAt(trace: Trace, ranks: number[], time: number): Shares | null {
+  const missing = ranks.filter((rank) => trace.recordedUntil[rank]! <= time);
+  if (time < 0 || time >= trace.meta.runtime || missing.length === 0) return null;
+  if (ranks.length === 1) return { kind: 'shares', title: `Rank ${ranks[0]}`, rows: [['', UNRECORDED]] };
+  const at = missing.flatMap((rank) => trace.opens.get(rank)?.find((x) => x.from <= time && time < x.to) ?? []);
   const waiting = at.filter((x) => x.waits).length;
   const rows: [string, string][] = [
     ['wait in the call that they never come back from', count(waiting)],
     ['are in the call that they never come back from', count(at.length - waiting)],
-    ['not known: only totals were recorded', count(ranks.length - at.length)],
+    [UNRECORDED, count(missing.length - at.length)],
+    ['recorded', count(ranks.length - missing.length)],
   ];
-  const title = ranks.length > 1 ? plural(ranks.length, 'rank') : `Rank ${ranks[0]}`;
-  if (ranks.length === 1) return { kind: 'shares', title, rows: [['', 'not known: only totals were recorded']] };
-  return { kind: 'shares', title, rows: rows.filter(([, n]) => n !== '0') };
+  return { kind: 'shares', title: plural(ranks.length, 'rank'), rows: rows.filter(([, n]) => n !== '0') };
 }
 
 /** A call that the rank never came back from. */
@@ -167,7 +171,8 @@ function sharesAt(trace: Trace, camera: Camera, rank: number, time: number): Sha
   const rows: [string, string][] = [];
   for (let c = 1; c <= PLANES; c++) if (part(c) > 0) rows.push([CLASSES[c]!.name, percent(part(c))]);
   if (meta.threads > 1) rows.push(['', 'of the first thread']);
-  if (rows.length === 0) rows.push(['outside MPI', '100 %']);
+  const missing = trace.recordedUntil.subarray(first, last + 1).some((ns) => ns <= time);
+  if (rows.length === 0) rows.push(missing ? ['', UNRECORDED] : ['outside MPI', '100 %']);
   if (last > first) rows.push(...wholeRun(trace, first, last));
   return { kind: 'shares', title, rows };
 }

@@ -213,24 +213,26 @@ export class Drawing {
       }
   }
 
+  /** Where single calls are missing, the last one that is here is no end. */
   private endOf(rank: number, recorded: number): number {
-    const { opens, isTotals } = this.trace;
+    const { opens, recordedUntil } = this.trace;
     const calls = opens.get(rank) ?? [];
-    const least = isTotals && calls.length > 0 ? 0 : recorded;
+    const least = recordedUntil[rank] === Infinity || recorded === 0 ? recorded : calls.length > 0 ? 0 : Infinity;
     return calls.reduce((end, open) => Math.max(end, open.to), least);
   }
 
-  /** Of which only totals were recorded: until all lanes are in calls that are known. */
+  /** From where single calls of a lane are missing, until all such lanes are in calls that are known. */
   private markUnrecorded(s: Shares, lanes: number[]): void {
     const { trace } = this;
-    if (!trace.isTotals) return;
-    const until = lanes.map((lane) => {
+    let [first, last] = [Infinity, 0];
+    for (const lane of lanes) {
       const rank = trace.rankOfLane(lane);
+      if (trace.recordedUntil[rank] === Infinity) continue;
       const thread = lane - trace.meta.firstLane[rank]!;
-      return trace.opens.get(rank)?.find((open) => open.thread === thread)?.from ?? Infinity;
-    });
-    const last = until.reduce((a, b) => Math.max(a, b), 0);
-    s.mark(Known.Unrecorded, this.x(0), this.x(Math.min(trace.meta.runtime, last)));
+      first = Math.min(first, trace.recordedUntil[rank]!);
+      last = Math.max(last, trace.opens.get(rank)?.find((open) => open.thread === thread)?.from ?? Infinity);
+    }
+    if (first < last) s.mark(Known.Unrecorded, this.x(first), this.x(Math.min(trace.meta.runtime, last)));
   }
 
   // ---- calls ----
@@ -260,8 +262,8 @@ export class Drawing {
       }
       this.addOpen(s, ranks, lane < 0 ? -1 : lane - trace.meta.firstLane[ranks[0]!]!, 1);
       s.addRows(lanes.length);
-      this.markChunks(s, ranks);
       this.markUnrecorded(s, lanes);
+      this.markChunks(s, ranks);
       this.markEnds(s, ranks, ended);
       s.seal();
       raster.row(s, y1, y2, false);
@@ -402,6 +404,8 @@ export class Drawing {
     const ended = (rank: number) => this.endOf(rank, coarse?.[rank] ?? Infinity);
     this.eachLine((ranks, _, y1, y2, s) => {
       const units = new Set(ranks.map((rank) => Math.floor(rank / each)));
+      const lanes = ranks.map((rank) => trace.meta.firstLane[rank]!); // tiles are of the first threads
+      this.markUnrecorded(s, lanes);
       for (const unit of units)
         for (const e of byGroup.get(Math.floor(unit / tileRows)) ?? []) {
           const [x1, x2] = [this.x(e.seq * width), this.x((e.seq + 1) * width)];

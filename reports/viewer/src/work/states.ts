@@ -4,12 +4,13 @@ import { bytesOf } from '../decode/records';
 import { list, num, str } from '../model/analysis';
 import { NEVER, Step } from '../model/linear';
 import { diedBySelf } from '../model/open';
+import type { Open } from '../model/open';
 import { Doing } from '../model/snapshot';
 import type { Change, Snapshot, StatesQuery } from '../model/snapshot';
 import type { Trace } from '../model/trace';
 import { Cuts, cutsOf } from './cuts';
 import type { Window } from './cuts';
-import { blank, enteringsOf, errorTimes, openStatesOf, putOpen } from './open_states';
+import { putOpen } from './open_states';
 import { isBlocking, isReceive } from './ops';
 
 const NEEDS_MAX = 64; // of a rank, listed
@@ -47,6 +48,7 @@ class Reader {
   }
 
   opOf(w: Window, call: number): string {
+    if (w.opens) return w.opens[call]!.op;
     const c = w.chunks[w.part[call]!]!;
     return this.trace.meta.ops[c.signatures.op[this.cuts.signature(w, call)]!] ?? '';
   }
@@ -102,16 +104,53 @@ class Reader {
   }
 
   waits(place: Place, call: number): boolean {
+    if (place.w.opens) return place.w.opens[call]!.waits;
     return this.isBlocking(place.w, call) && this.needsOf(place, call).some((x) => !x.there);
   }
 }
 
+/** Moments of what went wrong, ascending. */
+function errorTimes(trace: Trace): number[] {
+  const times: number[] = [];
+  for (const x of list(trace.analysis, 'correctness'))
+    for (const example of list(x, 'examples')) {
+      const time = num(example, 'time_s');
+      if (time !== undefined) times.push(time * 1e9);
+    }
+  return times.sort((a, b) => a - b);
+}
+
 // ---- one state ----
+
+/** A snapshot in which nobody has begun. */
+function blank(trace: Trace) {
+  const { ranks } = trace.meta;
+  const rows = list(trace.analysis, 'per_rank');
+  return {
+    doing: new Uint8Array(ranks),
+    op: new Uint16Array(ranks),
+    class: new Uint8Array(ranks),
+    comm: new Int32Array(ranks).fill(-1),
+    site: new Int32Array(ranks).fill(-1),
+    peer: new Int32Array(ranks).fill(-1),
+    bytes: new Float64Array(ranks),
+    since: new Float64Array(ranks),
+    until: new Float64Array(ranks),
+    needs: {},
+    arrows: [],
+    collectives: [],
+    alive: [],
+    ends: rows.map((row) => str(row, 'state')),
+    open: [],
+    unreturned: rows.map((row) => 1e9 * ((num(row, 'unreturned_s') ?? 0) + (num(row, 'hung_s') ?? 0))),
+    ops: trace.meta.ops,
+  };
+}
 
 const DEAD = new Set(['aborted', 'lost']);
 
-function isLast(r: Reader, { w, done }: Place): boolean {
-  return r.cuts.isWhole && w.at + 1 >= r.cuts.spans.length && done >= w.order.count;
+function isLast({ cuts }: Reader, { w, done }: Place): boolean {
+  return cuts.isWhole && w.first + done >= cuts.steps;
 }
 
 /** A rank is what that of its threads does that is furthest from going on. */
@@ -122,25 +161,36 @@ function putRank(r: Reader, place: Place, rank: number, out: Snapshot): void {
   for (let lane = firstLane[rank]!; lane < firstLane[rank + 1]!; lane++) {
     const call = lastCall(w, lane, done);
     begun ||= call >= 0 || r.cuts.firstStart[lane]! <= out.time;
+    if (w.opens) continue; // all that was recorded is over
     if (isIn(w, call, done)) {
       ended = false;
       putCall(r, place, rank, call, out);
     } else if (r.cuts.lastEnd[lane]! > out.time || call + 1 < w.problem.laneFirst[lane + 1]!) ended = ended && false;
   }
   if (out.doing[rank]! > Doing.NotBegun) return;
-  if (!begun) return;
+  const until = r.trace.recordedUntil[rank]!;
+  if (!begun && until === Infinity) return;
   const gone = ended && r.cuts.isWhole;
   const dies = DEAD.has(out.ends[rank] ?? '');
   const calls = r.trace.opens.get(rank) ?? [];
-  const entered = calls.some((x) => x.from <= out.time) || isLast(r, place);
-  if (gone && entered && calls.length > 0 && !r.died.has(rank)) return putOpen(r.trace, calls, rank, out);
+  const entered = isLast(r, place) ? calls : calls.filter((x) => x.from <= out.time);
+  if (gone && entered.length > 0 && !r.died.has(rank)) return putOpen(r.trace, entered, rank, out);
+  if (until <= out.time || (gone && until < Infinity)) return putUnrecorded(r, place, rank, entered[0], out);
+  if (!begun) return;
   const goesOn = calls.length > 0 && !r.died.has(rank); // into its last call
   out.doing[rank] = !gone || goesOn ? Doing.Outside : dies ? Doing.Dead : Doing.Over;
   for (let lane = firstLane[rank]!; lane < firstLane[rank + 1]!; lane++) {
-    const call = lastCall(w, lane, done);
+    const call = w.opens ? -1 : lastCall(w, lane, done);
     const since = call >= 0 ? w.problem.end[call]! : gone ? r.cuts.lastEnd[lane]! : 0;
     out.since[rank] = Math.max(out.since[rank]!, since);
   }
+}
+
+/** Single calls of it are missing. Who died by itself did so in the call that it never came back from, or nobody knows when. */
+function putUnrecorded(r: Reader, place: Place, rank: number, entered: Open | undefined, out: Snapshot): void {
+  const dies = r.died.has(rank) && (entered || isLast(r, place));
+  out.doing[rank] = dies ? Doing.Dead : Doing.Unknown;
+  out.since[rank] = dies ? (entered?.from ?? NaN) : out.time;
 }
 
 function putCall(r: Reader, place: Place, rank: number, call: number, out: Snapshot): void {
@@ -196,7 +246,7 @@ function putCollectives(r: Reader, { w, done }: Place, out: Snapshot): void {
   const seen = new Set<number>();
   for (let lane = 0; lane < r.trace.lanes; lane++) {
     const call = lastCall(w, lane, done);
-    if (!isIn(w, call, done)) continue;
+    if (w.opens || !isIn(w, call, done)) continue;
     const g = w.problem.group[call]!;
     if (g < 0 || seen.has(g) || w.order.completed[g]! < done) continue;
     seen.add(g);
@@ -227,7 +277,7 @@ function snapshot(r: Reader, { place, found, halted }: Arrived): Snapshot {
   const { w, done } = place;
   const { trace, cuts } = r;
   const { ranks } = trace.meta;
-  const begin = cuts.spans[w.at]!.entries[0]!.start;
+  const begin = cuts.spans[w.at]!.entries[0]?.start ?? Math.max(0, w.problem.since);
   const out: Snapshot = {
     step: w.first + done,
     steps: cuts.steps,
@@ -298,7 +348,7 @@ function testFor(r: Reader, given: StatesQuery, now: number): Test | null {
   if (given.stop === 'completes') return (w, i) => w.order.kind[i] === Step.Complete;
   if (given.stop === 'error') {
     const next = errorTimes(r.trace).find((time) => time > now);
-    return next === undefined ? null : (w, i) => w.order.time[i]! >= next;
+    return next === undefined ? null : (w, i) => w.order.time[i]! >= next - 0.5; // seconds are rounded
   }
   return (w, i) => !hidden || !isHidden(r, w, i, hidden);
 }
@@ -362,8 +412,11 @@ function doneAt(w: Window, time: number): number {
 
 async function begin(walk: Walk, cuts: Cuts, given: StatesQuery, signal: AbortSignal): Promise<Place> {
   if (given.step === undefined) {
-    const w = await walk.windowAt(cuts.placeOf(given.time ?? 0));
-    return { w, done: doneAt(w, given.time ?? 0) };
+    const time = given.time ?? 0;
+    const w = await walk.windowAt(cuts.placeOf(time));
+    const done = doneAt(w, time);
+    const behind = done === w.order.count && cuts.isOpen(w.at + 1) ? await walk.windowAt(w.at + 1) : w;
+    return doneAt(behind, time) > 0 ? { w: behind, done: doneAt(behind, time) } : { w, done };
   }
   while (!cuts.isWhole && cuts.steps < given.step) await cuts.count(cuts.counted, signal, () => undefined);
   const w = await walk.windowAt(cuts.placeOfStep(given.step));
@@ -404,15 +457,13 @@ export async function countStates(
   say: (part: { steps: number; whole: boolean; share: number }) => void,
 ): Promise<{ steps: number; whole: boolean; share: number }> {
   const cuts = cutsOf(trace);
-  const steps = () => (cuts.spans.length > 0 ? cuts.steps : enteringsOf(trace).length);
-  const now = () => ({ steps: steps(), whole: cuts.isWhole, share: cuts.counted / Math.max(1, cuts.spans.length) });
+  const now = () => ({ steps: cuts.steps, whole: cuts.isWhole, share: cuts.counted / Math.max(1, cuts.spans.length) });
   await cuts.count(cuts.spans.length, signal, () => say(now()));
   return now();
 }
 
 export async function statesOf(trace: Trace, given: StatesQuery, signal: AbortSignal): Promise<Snapshot> {
   const cuts = cutsOf(trace);
-  if (cuts.spans.length === 0 && trace.opens.size > 0) return openStatesOf(trace, given);
   if (cuts.spans.length === 0) throw new Error('This trace holds no single calls, so there are no states of them.');
   const r = new Reader(trace, cuts);
   const walk = new Walk(cuts, signal, () => undefined);
