@@ -382,8 +382,8 @@ async function testStatePaused(browser, t) {
       await t.settled(page);
       const shades = await page.evaluate(() => {
         const bars = document.querySelector('.bars');
-        const [x, y] = [0.3 * bars.width, 0.1 * bars.height];
-        const { data } = bars.getContext('2d').getImageData(x, y, 40, 8);
+        const [x, y] = [0.3 * bars.width, 0.14 * bars.height]; // in the first bar
+        const { data } = bars.getContext('2d').getImageData(x, y, 40, 4);
         return new Set(new Uint32Array(data.buffer)).size;
       });
       t.truth(shades > 1, 'hatched: one colour is outside MPI');
