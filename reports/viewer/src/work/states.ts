@@ -125,7 +125,6 @@ function errorTimes(trace: Trace): number[] {
 /** A snapshot in which nobody has begun. */
 function blank(trace: Trace) {
   const { ranks } = trace.meta;
-  const rows = list(trace.analysis, 'per_rank');
   return {
     doing: new Uint8Array(ranks),
     op: new Uint16Array(ranks),
@@ -140,9 +139,11 @@ function blank(trace: Trace) {
     arrows: [],
     collectives: [],
     alive: [],
-    ends: rows.map((row) => str(row, 'state')),
+    ends: list(trace.analysis, 'per_rank').map((row) => str(row, 'state')),
     open: [],
-    unreturned: rows.map((row) => 1e9 * ((num(row, 'unreturned_s') ?? 0) + (num(row, 'hung_s') ?? 0))),
+    unreturned: list(trace.analysis, 'per_rank').map(
+      (row) => 1e9 * ((num(row, 'unreturned_s') ?? 0) + (num(row, 'hung_s') ?? 0)),
+    ),
     ops: trace.meta.ops,
   };
 }
