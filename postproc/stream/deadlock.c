@@ -277,18 +277,24 @@ static void keep_all_needs(struct step *s, const struct graph *g, const struct c
 			keep_needs(s, c->waiting.at[i], x->threads.at[t].thread, graph_needs(g, t));
 }
 
-/* When the last of them came to its call; 0: nobody knows. */
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* When the last of them came to its call, or to MPI_Finalize; 0: nobody knows. */
 static int64_t last_came_ns(const struct step *s, const struct states *x, const struct core *c)
 {
-	int64_t last_ns = 0;
+	const struct process *over = c->over != STATE_NONE ? s->ranks[c->over] : NULL;
+	int64_t last_ns = over != NULL ? later(0, over->finalize_enter_ns) : 0;
+	for (size_t k = 0; over != NULL && k < over->open.n; k++)
+		last_ns = later(last_ns, over->open.at[k].enter_ns);
 	for (size_t i = 0; i < c->members.n; i++) {
 		const struct core_member *m = &c->members.at[i];
 		const struct process *p = s->ranks[m->rank];
-		for (size_t k = 0; k < p->open.n; k++) {
-			const struct open_sig *o = &p->open.at[k];
-			if (o->thread == x->threads.at[m->thread].thread && o->enter_ns > last_ns)
-				last_ns = o->enter_ns;
-		}
+		for (size_t k = 0; k < p->open.n; k++)
+			if (p->open.at[k].thread == x->threads.at[m->thread].thread)
+				last_ns = later(last_ns, p->open.at[k].enter_ns);
 	}
 	return last_ns;
 }
