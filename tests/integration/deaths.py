@@ -46,7 +46,10 @@ def dies(t, place, program, how):
     run = place.traced(RANKS, program, how, name=how)
     a = place.analysis(how)
     issue = a['issues'][0] if a['issues'] else {}
-    t.check(who + 'the program fails as it did', run.returncode != 0, run)
+    again = run # mpiexec of MPICH 4.2 ends with 0 in one of twenty, beside 9 and 11
+    for _ in range(2 if place.flavour == 'mpich' else 0):
+        again = again if again.returncode != 0 else place.traced(RANKS, program, how, name=how + '-again')
+    t.check(who + 'the program fails as it did', again.returncode != 0, run)
     t.check(who + 'the death is the verdict', issue.get('issue') == 'death' and a['verdict'].startswith(issue['what']), a['issues'])
     said = re.match(r'Rank %d %s at (?P<died>[\d.]+ m?s)%s\. [23] other ranks were waiting at MPI_Barrier in main \(deaths\.c:\d+\), the first '
                     r'since (?P<since>[\d.]+ m?s) after the start\.( The step ran .*; no rank advanced in the last .*\.)?$' % (DEAD, ended, re.escape(where)), issue.get('what', ''))
