@@ -2,36 +2,37 @@
  * until nobody is added. */
 #include "state_truth.h"
 
+#include <stddef.h>
+
 struct place {
 	const struct states *s;
 	const uint8_t *goes;
 };
 
-/* Threads and uses stand in the order of ranks: those of a rank begin here. By bisection. */
-static size_t threads_from(const struct states *s, uint32_t rank)
+_Static_assert(offsetof(struct state, rank) == 0 && offsetof(struct state_use, rank) == 0, "rows begin with it");
+
+/* Where in rows that stand in the order of ranks those of this one begin. By bisection. */
+static size_t rows_from(const void *rows, size_t n, size_t size, uint32_t rank)
 {
-	size_t low = 0, high = s->threads.n;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (s->threads.at[middle].rank < rank)
+	size_t low = 0;
+	while (low < n) {
+		size_t middle = (low + n) / 2;
+		if (*(const uint32_t *)(const void *)((const char *)rows + middle * size) < rank)
 			low = middle + 1;
 		else
-			high = middle;
+			n = middle;
 	}
 	return low;
 }
 
+static size_t threads_from(const struct states *s, uint32_t rank)
+{
+	return rows_from(s->threads.at, s->threads.n, sizeof(*s->threads.at), rank);
+}
+
 static size_t uses_from(const struct states *s, uint32_t rank)
 {
-	size_t low = 0, high = s->uses.n;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (s->uses.at[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return rows_from(s->uses.at, s->uses.n, sizeof(*s->uses.at), rank);
 }
 
 static bool has_any_thread(const struct states *s, uint32_t rank)
