@@ -106,6 +106,11 @@ static const struct {
 	{SIGINT, "interrupted", "Somebody pressed Ctrl-C, or the job was cancelled."},
 };
 
+static const struct open_sig *open_of(const struct process *p)
+{
+	return p != NULL && p->open.n > 0 && !p->aborted ? &p->open.at[0] : NULL;
+}
+
 static const char *next_step(const struct process *p)
 {
 	if (p->have_exit && WIFSIGNALED(p->exit_status))
@@ -114,6 +119,10 @@ static const char *next_step(const struct process *p)
 				return signals[i].next;
 	if (p->have_exit && WIFEXITED(p->exit_status) && WEXITSTATUS(p->exit_status) == 0)
 		return "Look for a return from main, exit() or STOP behind the call named here.";
+	if (p->have_exit && WIFEXITED(p->exit_status) && open_of(p) != NULL)
+		return "Read standard error: out of a call the library ends a rank after an error, or when its "
+		       "launcher is "
+		       "gone.";
 	return "Read what it wrote to standard error, and look at the call named here.";
 }
 
@@ -137,11 +146,6 @@ static void describe_end(const struct process *p, char *text, size_t size)
 }
 
 /* ---- where ---- */
-
-static const struct open_sig *open_of(const struct process *p)
-{
-	return p != NULL && p->open.n > 0 && !p->aborted ? &p->open.at[0] : NULL;
-}
 
 static const char *op_of(const struct step *s, const struct sig *sig)
 {

@@ -2,6 +2,7 @@
 #include "postproc/parts/correctness.h"
 #include "postproc/issues/issues.h"
 #include "postproc/read/comms.h"
+#include "postproc/read/ends.h"
 #include "postproc/read/types.h"
 #include "base/units.h"
 
@@ -61,14 +62,37 @@ const char *correctness_severity(enum defect_kind kind)
 	return kinds[kind].severity;
 }
 
+/* "Ranks 0, 3 and 12 more are deadlocked": of one group alone; who has ended only let it down. */
+static bool put_group(const struct step *s, const struct defect *f, char *text, size_t size)
+{
+	const struct defect_case *x = &f->cases[0];
+	uint32_t known = x->nmembers < DEFECT_MEMBERS_MAX ? x->nmembers : DEFECT_MEMBERS_MAX;
+	uint32_t n = x->nmembers, last = known > 0 ? x->members[known - 1] : NONE;
+	size_t used = 0;
+	if (f->kind != DEFECT_DEADLOCK || f->count != 1 || f->ncases == 0 || known == 0)
+		return false;
+	if (n == known && n > 1 && ends_left(s, s->ranks[last]))
+		n = --known;
+	used = (size_t)snprintf(text, size, n == 1 ? "Rank %u is deadlocked" : "Ranks %u", x->members[0]);
+	for (uint32_t i = 1; i < known && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s %u", i + 1 == n ? " and" : ",", x->members[i]);
+	if (n > known && used < size)
+		used += (size_t)snprintf(text + used, size - used, " and %u more", n - known);
+	if (n > 1 && used < size)
+		snprintf(text + used, size - used, " are deadlocked");
+	return true;
+}
+
 const char *correctness_what(const struct step *s, const struct defect *f, char *text, size_t size)
 {
-	char site[256], other[256];
+	char subject[256], site[256], other[256];
 	site_text(s, f->site, site, sizeof(site));
 	site_text(s, f->other_site, other, sizeof(other));
 	bool two = other[0] != '\0' && f->other_site != f->site;
-	snprintf(text, size, "%" PRIu64 " %s%s%s%s.", f->count,
-		 f->count == 1 ? kinds[f->kind].one : kinds[f->kind].many, site, two ? ", and" : "", two ? other : "");
+	if (!put_group(s, f, subject, sizeof(subject)))
+		snprintf(subject, sizeof(subject), "%" PRIu64 " %s", f->count,
+			 f->count == 1 ? kinds[f->kind].one : kinds[f->kind].many);
+	snprintf(text, size, "%s%s%s%s.", subject, site, two ? ", and" : "", two ? other : "");
 	return text;
 }
 
@@ -154,7 +178,7 @@ static void put_waiters(const struct step *s, const struct defect_case *x, char 
 		const struct process *p = s->ranks[x->members[i]];
 		const struct sig *sig = p->open.n > 0 ? &p->sigs.at[p->open.at[0].sig] : NULL;
 		const char *op = sig != NULL ? op_of(s, sig) : "MPI_Finalize";
-		bool ended = p->finalized || strcmp(op, "MPI_Finalize") == 0;
+		bool ended = ends_left(s, p);
 		used += (size_t)snprintf(text + used, size - used, "%sank %u ", i > 0 ? ", r" : "R", x->members[i]);
 		if (used < size && ended)
 			used += (size_t)snprintf(text + used, size - used, "has ended");

@@ -4,6 +4,8 @@
 #include "base/json.h"
 #include "postproc/read/exits.h"
 
+#include <sys/wait.h>
+
 #define HUNG_MIN_NS 2000000000 /* less is the time that launchers take to end a run */
 
 static int64_t later(int64_t a, int64_t b)
@@ -123,9 +125,10 @@ static bool has_called(const struct process *p, uint32_t thread)
 	return false;
 }
 
-static bool is_open(const struct process *p)
+static bool exited_inside(const struct process *p)
 {
-	return p != NULL && !p->finalized && !exits_by_itself(p) && p->open.n > 0;
+	return !p->aborted && p->open.n > 0 && exits_by_itself(p) && WIFEXITED(p->exit_status) &&
+	       p->end_ns != TIME_ABSENT;
 }
 
 /* MPI_Finalize waits for others in most libraries, and then returns when the launcher ends the run: it is no advance
@@ -136,19 +139,30 @@ static bool finalized_with_the_end(const struct step *s, const struct process *p
 	       s->runtime_ns - p->end_ns < HUNG_MIN_NS;
 }
 
+/* What counts as an advance: may who exited out of a call have stood there? */
+struct advance {
+	const struct step *step;
+	bool inside, any_open;
+};
+
+static bool is_open(const struct advance *a, const struct process *p)
+{
+	return p != NULL && !p->finalized && p->open.n > 0 && (!exits_by_itself(p) || (a->inside && exited_inside(p)));
+}
+
 /* When it advanced for the last time: one that was over, or of which a thread may have computed, at its end. */
-static int64_t advanced(const struct step *s, const struct process *p, bool any_open)
+static int64_t advanced(const struct advance *a, const struct process *p)
 {
 	int64_t at_ns = TIME_ABSENT;
-	if (any_open && finalized_with_the_end(s, p))
+	if (a->any_open && finalized_with_the_end(a->step, p))
 		return p->finalize_enter_ns;
-	if (!is_open(p))
+	if (!is_open(a, p))
 		return p->end_ns;
 	for (uint32_t t = 0; t < p->threads.n; t++) {
 		const struct open_sig *o = step_open(p, t);
 		if (o == NULL && !has_called(p, t))
 			continue;
-		if (o == NULL || o->enter_ns == TIME_ABSENT || ends_works(s, &p->sigs.at[o->sig]))
+		if (o == NULL || o->enter_ns == TIME_ABSENT || ends_works(a->step, &p->sigs.at[o->sig]))
 			return p->end_ns;
 		at_ns = later(at_ns, o->enter_ns);
 	}
@@ -156,15 +170,15 @@ static int64_t advanced(const struct step *s, const struct process *p, bool any_
 }
 
 /* Of one rank that is not in the record nobody knows whether it advanced. */
-static int64_t last_advance(const struct step *s)
+static int64_t last_advance(const struct step *s, bool inside)
 {
+	struct advance a = {.step = s, .inside = inside};
 	int64_t last_ns = TIME_ABSENT;
-	bool any_open = false;
 	for (uint32_t r = 0; r < s->nranks; r++)
-		any_open |= is_open(s->ranks[r]);
+		a.any_open |= is_open(&a, s->ranks[r]);
 	for (uint32_t r = 0; r < s->nranks; r++) {
 		const struct process *p = s->ranks[r];
-		int64_t at_ns = p == NULL ? TIME_ABSENT : advanced(s, p, any_open);
+		int64_t at_ns = p == NULL ? TIME_ABSENT : advanced(&a, p);
 		if (at_ns == TIME_ABSENT)
 			return s->runtime_ns;
 		last_ns = later(last_ns, at_ns);
@@ -172,10 +186,26 @@ static int64_t last_advance(const struct step *s)
 	return last_ns > 0 && s->runtime_ns - last_ns >= HUNG_MIN_NS ? last_ns : s->runtime_ns;
 }
 
+bool ends_inside(const struct step *s, const struct process *p)
+{
+	return exited_inside(p) && p->end_ns - s->advanced_ns >= HUNG_MIN_NS;
+}
+
+/* Who exited out of a call had stood there only if all had by then. */
+static bool all_inside_stood(const struct step *s)
+{
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL && exited_inside(s->ranks[r]) && !ends_inside(s, s->ranks[r]))
+			return false;
+	return true;
+}
+
 void ends_settle(struct step *s)
 {
 	end_with_the_first(s);
-	s->advanced_ns = last_advance(s);
+	s->advanced_ns = last_advance(s, true);
+	if (!all_inside_stood(s))
+		s->advanced_ns = last_advance(s, false);
 	for (uint32_t r = 0; r < s->nranks; r++) {
 		struct process *p = s->ranks[r];
 		if (p != NULL && p->end_ns != TIME_ABSENT && !p->finalized)

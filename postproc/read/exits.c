@@ -83,7 +83,7 @@ bool exits_early(const struct process *p)
 
 bool exits_by_itself(const struct process *p)
 {
-	if (!exits_early(p))
+	if (!exits_early(p) || p->gave_up)
 		return false;
 	return p->aborted || (p->have_exit && (WIFEXITED(p->exit_status) || is_own(WTERMSIG(p->exit_status))));
 }

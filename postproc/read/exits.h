@@ -6,7 +6,8 @@
 /* What nodes say of it: of Slurm's tasks by rank, of what a launcher started by process. */
 int exits_read(struct step *s);
 /* By something it did: a signal that the processor or the process itself raised, MPI_Abort, or its exit; not by a
- * signal that others send to end it. Only of those that did not come to MPI_Finalize. */
+ * signal that others send to end it, and not out of a call that it could never have come back from. Only of those that
+ * did not come to MPI_Finalize. */
 bool exits_by_itself(const struct process *p);
 /* By a timer that it had set itself. */
 bool exits_by_timer(const struct process *p);

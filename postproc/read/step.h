@@ -172,6 +172,7 @@ struct process {
 	struct last_barrier last_barrier; /* start_ns INT64_MIN: none */
 	struct mpi_union in_mpi;	  /* where several threads have events */
 	bool have_exit;
+	bool gave_up;	     /* it exited in a call that it could never have come back from (stream/deadlock.c) */
 	int exit_status;     /* wait status as of waitpid() */
 	uint32_t exit_order; /* in which it was told of processes */
 	int64_t exit_tick;   /* when it was told; 0: not known */

@@ -2,7 +2,8 @@
  * whatever the others did, and because of whom.
  *
  * A rank that died by itself (a crash, MPI_Abort), of which nothing or not all is known, or in a call of which it is
- * not certain what it waits for, can go on, and so can a thread outside of MPI. One in MPI_Finalize, or behind it,
+ * not certain what it waits for, can go on, and so can a thread outside of MPI. One that exited out of the call in
+ * which it had stood (the library does so when its launcher is gone) gave up if it could not have gone on. One in MPI_Finalize, or behind it,
  * never helps anybody. What had been sent or posted and had not met its partner is under way. Where events are missing,
  * those who stood in their calls at the last samples are judged as those of a step that runs. */
 #include "postproc/stream/deadlock.h"
@@ -28,6 +29,19 @@ static bool is_whole(const struct process *p)
 static bool died(const struct process *p)
 {
 	return exits_by_itself(p) || exits_by_timer(p);
+}
+
+/* In order: are those who exited out of their calls stuck in them? Is who died over? Could who died have gone on? */
+enum pass { PASS_INSIDE, PASS_DEATHS, PASS_ENDS };
+
+static bool is_over(const struct process *p, enum pass pass)
+{
+	return pass == PASS_DEATHS && died(p);
+}
+
+static bool is_in_its_call(const struct step *s, const struct process *p, enum pass pass)
+{
+	return p->open.n > 0 && (!exits_by_itself(p) || (pass == PASS_INSIDE && ends_inside(s, p)));
 }
 
 /* ---- messages and requests ---- */
@@ -151,13 +165,13 @@ static int count(const struct stream *st, struct states_of *x, uint32_t rank)
 	return code < 0 ? code : 0;
 }
 
-static int add_rank(const struct stream *st, struct states_of *x, uint32_t rank, bool deaths)
+static int add_rank(const struct stream *st, struct states_of *x, uint32_t rank, enum pass pass)
 {
 	const struct process *p = st->step->ranks[rank];
 	if (p == NULL || !is_whole(p))
 		return 0;
-	bool ended = ends_left(st->step, p) || (deaths && died(p));
-	if (!ended && (exits_by_itself(p) || p->open.n == 0))
+	bool ended = ends_left(st->step, p) || is_over(p, pass);
+	if (!ended && !is_in_its_call(st->step, p, pass))
 		return 0;
 	int code = count(st, x, rank);
 	if (ended)
@@ -181,16 +195,16 @@ static bool stood(const struct step *s, int64_t since_ns, const struct process *
 }
 
 /* As `mpitrace live` has it, with all the time that there was. */
-static int add_sampled(struct step *s, struct states_of *x, uint32_t rank, bool deaths)
+static int add_sampled(struct step *s, struct states_of *x, uint32_t rank, enum pass pass)
 {
 	struct process *p = s->ranks[rank];
 	if (p == NULL)
 		return 0;
-	if (deaths && died(p))
+	if (is_over(p, pass))
 		return states_ended(x, rank, true);
 	if (ends_left(s, p))
 		return states_ended(x, rank, stood(s, p->finalize_enter_ns, p));
-	if (exits_by_itself(p) || p->open.n == 0)
+	if (!is_in_its_call(s, p, pass))
 		return 0;
 	return states_standing(x, rank, (uint32_t)p->threads.n, NULL, NULL);
 }
@@ -286,7 +300,7 @@ static int64_t later(int64_t a, int64_t b)
 static int64_t last_came_ns(const struct step *s, const struct states *x, const struct core *c)
 {
 	const struct process *over = c->over != STATE_NONE ? s->ranks[c->over] : NULL;
-	int64_t last_ns = over != NULL ? later(0, over->finalize_enter_ns) : 0;
+	int64_t last_ns = over != NULL && over->open.n == 0 ? later(0, over->finalize_enter_ns) : 0;
 	for (size_t k = 0; over != NULL && k < over->open.n; k++)
 		last_ns = later(last_ns, over->open.at[k].enter_ns);
 	for (size_t i = 0; i < c->members.n; i++) {
@@ -350,9 +364,32 @@ static bool is_of_a_death(const struct step *s, const struct core *c)
 	return c->over != STATE_NONE && s->ranks[c->over] != NULL && died(s->ranks[c->over]);
 }
 
-/* exact: by all events; else by samples. deaths: who died by itself is over, else it could have gone on. Returns if
- * there are any. */
-static int find(struct stream *st, bool exact, bool deaths)
+/* In MPI_Finalize, where nobody waits for one rank alone: also who is of no core. */
+static void note_given_up(struct step *s, const struct core *c)
+{
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL && ends_left(s, s->ranks[r]))
+			s->ranks[r]->gave_up |= ends_inside(s, s->ranks[r]);
+	for (size_t i = 0; i < c->members.n; i++)
+		s->ranks[c->members.at[i].rank]->gave_up |= ends_inside(s, s->ranks[c->members.at[i].rank]);
+	for (size_t i = 0; i < c->waiting.n; i++)
+		s->ranks[c->waiting.at[i]]->gave_up |= ends_inside(s, s->ranks[c->waiting.at[i]]);
+}
+
+static int take(struct stream *st, const struct graph *g, const struct core *c, enum pass pass)
+{
+	int code = 0;
+	if (pass == PASS_INSIDE) {
+		note_given_up(st->step, c);
+	} else if (pass == PASS_ENDS || is_of_a_death(st->step, c)) {
+		code = pass == PASS_ENDS ? note(st, g->states, c) : 0;
+		keep_all_needs(st->step, g, c);
+	}
+	return code;
+}
+
+/* exact: by all events; else by samples. Returns if there are any. */
+static int find(struct stream *st, bool exact, enum pass pass)
 {
 	struct states_from from = exact ? (struct states_from){STATE_END, st, next_serial, request_needs, .exact = true}
 					: states_sampled(STATE_END, st->step);
@@ -363,17 +400,13 @@ static int find(struct stream *st, bool exact, bool deaths)
 	if (!exact)
 		note_standing(st->step);
 	for (uint32_t r = 0; r < st->step->nranks && code == 0; r++)
-		code = exact ? add_rank(st, &x, r, deaths) : add_sampled(st->step, &x, r, deaths);
+		code = exact ? add_rank(st, &x, r, pass) : add_sampled(st->step, &x, r, pass);
 	if (code == 0)
 		code = graph_make(&x.out, &g);
 	if (code == 0)
 		code = cores_find(&g, &cores);
-	for (size_t i = 0; i < cores.at.n && code == 0; i++) {
-		if (deaths && !is_of_a_death(st->step, &cores.at.at[i]))
-			continue;
-		code = deaths ? 0 : note(st, &x.out, &cores.at.at[i]);
-		keep_all_needs(st->step, &g, &cores.at.at[i]);
-	}
+	for (size_t i = 0; i < cores.at.n && code == 0; i++)
+		code = take(st, &g, &cores.at.at[i], pass);
 	n = cores.at.n > 0;
 	cores_done(&cores);
 	graph_done(&g);
@@ -381,11 +414,13 @@ static int find(struct stream *st, bool exact, bool deaths)
 	return code < 0 ? code : n;
 }
 
-static bool any_died(const struct step *s)
+static bool is_asked(const struct step *s, enum pass pass)
 {
-	for (uint32_t r = 0; r < s->nranks; r++)
-		if (s->ranks[r] != NULL && died(s->ranks[r]))
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		const struct process *p = s->ranks[r];
+		if (p != NULL && (pass == PASS_ENDS || (pass == PASS_DEATHS ? died(p) : ends_inside(s, p))))
 			return true;
+	}
 	return false;
 }
 
@@ -394,10 +429,12 @@ int deadlock_find(struct stream *st)
 	int code = 0;
 	if (!any_open(st->step))
 		return 0;
-	for (int deaths = any_died(st->step); deaths >= 0 && code >= 0; deaths--) {
-		code = find(st, true, deaths);
+	for (enum pass pass = PASS_INSIDE; pass <= PASS_ENDS && code >= 0; pass++) {
+		if (!is_asked(st->step, pass))
+			continue;
+		code = find(st, true, pass);
 		if (code == 0 && !all_whole(st->step))
-			code = find(st, false, deaths);
+			code = find(st, false, pass);
 	}
 	return code < 0 ? code : 0;
 }

@@ -108,7 +108,7 @@ def stands(t, place, program, kind, level, how):
     until = {r['rank']: r['recorded_until_s'] for r in a['per_rank']}
     t.check(who + 'until when single calls were recorded', all(
         x is None if level == 'events' else x == 0 if level == 'profile' else 0 < x <= came.get(r, elapsed) for r, x in until.items()), (until, came))
-    begun = [(x['time_s'], max(came.get(r, 0) for r in x['ranks'])) for d in a['correctness'] if d['kind'] == 'deadlock' for x in d['examples']]
+    begun = [(x['time_s'], max(came.get(r, x['time_s']) for r in x['ranks'])) for d in a['correctness'] if d['kind'] == 'deadlock' for x in d['examples']]
     t.check(who + 'it began when the last of them came, or with no call recorded behind', all(0 < at <= last for at, last in begun) and
             (level == 'events' or all(at == last for at, last in begun)), begun)
     t.check(who + 'it says how long nobody advanced', 'no rank advanced' in a['verdict'], a['verdict'])

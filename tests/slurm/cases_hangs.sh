@@ -7,6 +7,7 @@ hung_jobs_have_one_account_however_they_end() {
 	"mpicc.$MPI" -g -O1 -w -o "$CASE_DIR/stuck" "$REPO/tests/programs/stuck.c" || fails "stuck.c does not compile" || return
 	PROGRAM=$CASE_DIR/stuck TABLE=$CASE_DIR/table
 	: >"$TABLE"
+	! (needs_mpirun) || MPIRUN=mpirun.openmpi
 	hangs_to_try | {
 		while read -r kind level way; do
 			[ "$(jobs -rp | wc -l)" -lt "${HANGS_AT_ONCE:-3}" ] || wait -n
@@ -28,11 +29,11 @@ hangs_to_try() { # prints KIND LEVEL WAY
 		return
 	fi
 	if [ "${HANGS-}" != all ]; then
-		printf '%s\n' "receives events scancel" "halo profile limit" "barrier profile scancel" "ended events launcher" "three events kill" \
-			"anybody profile kill" "computes events scancel" ${CGROUP[0]+"allreduces events memory"} "waitalls profile node"
+		printf '%s\n' "receives events scancel" "halo profile limit" "barrier profile scancel" "ended events launcher" \
+			${MPIRUN:+"sides profile interrupt"} "three events kill" "anybody profile kill" "computes events scancel" ${CGROUP[0]+"allreduces events memory"} "waitalls profile node"
 		return
 	fi
-	for way in scancel limit launcher kill ${CGROUP[0]+memory} node; do
+	for way in scancel limit launcher ${MPIRUN:+interrupt} kill ${CGROUP[0]+memory} node; do
 		for level in events profile; do
 			python3 "$REPO/tests/slurm/hangs.py" --kinds | while read -r kind; do
 				[ "$way" = node ] && is_one_sided "$kind" || echo "$kind $level $way"
@@ -43,7 +44,8 @@ hangs_to_try() { # prints KIND LEVEL WAY
 
 # One job; prints its row.
 hang() { # KIND LEVEL WAY
-	local CASE_DIR=$CASE_DIR/$1-$2-$3 id began stopped mpix states
+	local CASE_DIR=$CASE_DIR/$1-$2-$3 id began stopped mpix states step=0
+	[ "$3" != interrupt ] || step='batch'
 	as_admin install -d -o "$(stat -c %U "$WORK")" -g "$(stat -c %G "$WORK")" "$CASE_DIR"
 	id=$(hang_submit "$@") || fails "$*: sbatch" || return
 	eventually "$*: all stand" stands "$1" "$3" || fails "$(tail -n 3 "$CASE_DIR/live.err" "$CASE_DIR/out.txt")" || return
@@ -72,23 +74,25 @@ hang_submit() { # KIND LEVEL WAY
 		echo "export STUCK_BEGAN=$CASE_DIR/began"
 		if [ "$3" = launcher ]; then
 			echo "exec $PREFIX/bin/mpitrace run -n 4 $profile --out $CASE_DIR --name hang -- $PROGRAM $1 for ever"
+		elif [ "$3" = interrupt ]; then
+			echo "exec $MPIRUN --oversubscribe -np 4 $PROGRAM $1 for ever"
 		else
 			echo "STUCK_EATS=$CASE_DIR/eat exec srun --overcommit -n4 --kill-on-bad-exit=1 $PROGRAM $1 for ever"
 		fi
 	} >"$CASE_DIR/job.sh"
-	[ "$3" != launcher ] && ! is_one_sided "$1" || nodes=(-N1)
+	[ "$3" != launcher ] && [ "$3" != interrupt ] && ! is_one_sided "$1" || nodes=(-N1)
 	[ "$3" != launcher ] || how=--mpitrace=off
 	as_user sbatch --parsable $how -o out.txt --overcommit -n4 "${nodes[@]}" job.sh
 }
 
 hang_trace() { # WAY
-	if [ "$1" = launcher ]; then echo "$CASE_DIR/hang.mpix"; else echo "$(step_dir 0)/job.mpix"; fi
+	if [ "$1" = launcher ]; then echo "$CASE_DIR/hang.mpix"; else echo "$(step_dir "$step")/job.mpix"; fi
 }
 
 # All are in their last calls for three seconds, as samples tell.
 stands() { # KIND WAY
 	local of
-	if [ "$2" = launcher ]; then of=$(echo "$CASE_DIR"/.hang.mpitrace/mpitrace-*/step-0); else of=$(step_dir 0) || return; fi
+	if [ "$2" = launcher ]; then of=$(echo "$CASE_DIR"/.hang.mpitrace/mpitrace-*/step-0); else of=$(step_dir "$step") || return; fi
 	as_user "$PREFIX/bin/mpitrace" live "$of" --once --json >"$CASE_DIR/live.json" 2>"$CASE_DIR/live.err"
 	python3 - "$CASE_DIR/live.json" "$1" <<-'END'
 		import json, sys
@@ -107,9 +111,19 @@ hang_by_limit() { # JOB
 	with_time_over "$1"
 }
 
-# srun wants two SIGINTs within a second; that of a terminal to mpirun is tests/integration/ends.py's.
 hang_by_launcher() { # JOB
 	as_user scancel --batch --signal=TERM "$1"
+}
+
+# To mpirun alone, which is the script; a terminal's, to all of them, is tests/integration/ends.py's. srun wants two within a second,
+# and Open MPI's mpirun asks for more where ranks are in MPI_Finalize.
+hang_by_interrupt() { # JOB
+	local i
+	for i in $(seq 10); do
+		as_user scancel --batch --signal=INT "$1" || break # it is over
+		PATIENCE=3 eventually "the end" is_over "$1" >/dev/null && return
+	done
+	is_over "$1"
 }
 
 hang_by_kill() { # JOB

@@ -23,8 +23,19 @@ the_programs_of_a_multi_prog_step_are_one_report() {
 	is_whole 0 4 80
 }
 
+# srun of several components of Slurm 22.05 at times waits for ever, after its step, for a thread of its PMIx plugin that is none any
+# more (pmixp_abort_agent_stop): so 3 of 132 jobs did untraced, and what ran long before is whole.
+UNHUNG="timeout --kill-after=5 60"
+
+is_srun_over() { # CODE; its own, or of UNHUNG
+	[ "$1" = 0 ] || [ "$1" = 124 ] || [ "$1" = 137 ]
+}
+
 a_heterogeneous_step_is_one_complete_report() {
-	as_user srun -n1 --mpitrace "$RING" 20 : -n2 "$RING" 20 >/dev/null 2>&1 || fails "srun: $?" || return
+	local rc=0
+	# shellcheck disable=SC2086  # words
+	as_user $UNHUNG srun -n1 --mpitrace "$RING" 20 : -n2 "$RING" 20 >/dev/null 2>&1 || rc=$?
+	is_srun_over "$rc" || fails "srun: $rc" || return
 	same "directories" 1 "$(find "$CASE_DIR" -maxdepth 1 -name 'mpitrace-*' | wc -l)" || return
 	is_whole 0 3 60 || return
 	same "nodes" "n1 n2" "$(analysis 0 '" ".join(sorted(a["job"]["nodes"]))')" || return
@@ -32,11 +43,13 @@ a_heterogeneous_step_is_one_complete_report() {
 }
 
 a_heterogeneous_batch_job_is_one_complete_report() {
+	local rc=0
 	cat >"$CASE_DIR/job.sh" <<-END
 		#!/bin/sh
-		srun --het-group=0,1 $RING 20
+		$UNHUNG srun --het-group=0,1 $RING 20
 	END
-	as_user sbatch --wait --mpitrace -o out.txt -n1 : -n2 job.sh >/dev/null || fails "sbatch: $? $(cat "$CASE_DIR/out.txt")" || return
+	as_user sbatch --wait --mpitrace -o out.txt -n1 : -n2 job.sh >/dev/null || rc=$?
+	is_srun_over "$rc" || fails "sbatch: $rc $(cat "$CASE_DIR/out.txt")" || return
 	is_whole 0 3 60 || return
 	same "directories" 1 "$(find "$CASE_DIR" -maxdepth 1 -name 'mpitrace-*' | wc -l)" || return
 	is_calm

@@ -217,3 +217,48 @@ Test(postproc_death, time_in_the_call_that_never_ended_is_time_in_mpi)
 	cr_expect_lt(field(row, "useful_s"), 300e-6);
 	cJSON_Delete(root);
 }
+
+/* ---- who exits out of a call ---- */
+
+#define SECOND 1e6 /* µs */
+
+static void receives(struct program *p, unsigned rank, int from, double since, double until)
+{
+	program_died_in(p, rank, (struct call){.op = "MPI_Recv", .from_us = since, .peer = from, .line = 9}, SIG_RECV,
+			0);
+	program_ended(p, rank, until);
+}
+
+/* Two of three wait for each other, the third for them; rank 0 exits out of its call then, and that ends the others. */
+static struct program *exits_out_of_its_call(double at)
+{
+	struct program *p = begun(3);
+	receives(p, 0, 1, 300, at);
+	receives(p, 1, 0, 310, at + 1000);
+	receives(p, 2, 1, 320, at + 1000);
+	dies(p, 0, at, EXIT(1));
+	return p;
+}
+
+Test(postproc_death, the_library_that_ends_a_rank_in_a_deadlock_is_no_death_of_it)
+{
+	cJSON *root = analyse_program(exits_out_of_its_call(5 * SECOND), 5 * SECOND + 1000);
+	cr_expect_str_eq(text_at(first_issue(root), "issue"), "deadlock");
+	cr_expect_null(find_text(root, "issues", "issue", "death"));
+	cr_expect_float_eq(field(node_at(root, "job"), "hung_s"), 5, 0.01);
+	cJSON_Delete(root);
+}
+
+Test(postproc_death, who_exits_out_of_a_call_at_once_met_an_error)
+{
+	expect_death(exits_out_of_its_call(1000), 0, "Rank 0 exited with code 1 without MPI_Finalize");
+}
+
+Test(postproc_death, who_exits_out_of_a_call_that_could_have_returned_died)
+{
+	struct program *p = begun(2);
+	receives(p, 0, 1, 300, 5 * SECOND);
+	dies(p, 0, 5 * SECOND, EXIT(1));
+	dies(p, 1, 5 * SECOND + 1000, 9); /* which computed */
+	expect_death(p, 0, "Rank 0 exited with code 1 without MPI_Finalize");
+}
