@@ -11,7 +11,8 @@
 struct cost {
 	double calls, fast_ns; /* of processes that measured what an ordinary call costs */
 	double ns, slow_ns, thread_ns;
-	double region_ns, displaced_ns; /* of each rank once; of it, what the agent of its node may have taken */
+	double lived_ns,
+		displaced_ns; /* of each rank once, hung or not; of it, what the agent of its node may have taken */
 	uint64_t slow_calls;
 	uint32_t worst;
 	bool known;
@@ -21,6 +22,12 @@ static bool tells(const struct analysis *a, uint32_t r)
 {
 	const struct process *p = a->step->ranks[r];
 	return p != NULL && (!isnan(p->overhead_ns) || a->ranks[r].slow_calls > 0);
+}
+
+/* The agent goes on where nobody advances any more. */
+static double lived_ns(const struct analysis *a, uint32_t r)
+{
+	return a->ranks[r].region_ns + (double)a->step->ranks[r]->hung_ns;
 }
 
 static void add_rank(struct cost *c, const struct analysis *a, uint32_t r)
@@ -37,7 +44,7 @@ static void add_rank(struct cost *c, const struct analysis *a, uint32_t r)
 	c->slow_ns += t->slow_ns;
 	c->slow_calls += t->slow_calls;
 	c->thread_ns += t->region_ns * (double)t->threads;
-	c->region_ns += t->region_ns;
+	c->lived_ns += lived_ns(a, r);
 	if (!c->known || tracing_share(t) > tracing_share(&a->ranks[c->worst]))
 		c->worst = r;
 	c->known = true;
@@ -59,7 +66,7 @@ static void add_node(struct cost *c, const struct analysis *a, uint32_t node)
 	double taken_ns = fmin(agent_ns(&a->step->nodes.at[node]), ready_ns);
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		if (tells(a, r) && a->step->ranks[r]->node == node)
-			c->displaced_ns += fmin(taken_ns, a->ranks[r].region_ns);
+			c->displaced_ns += fmin(taken_ns, lived_ns(a, r));
 }
 
 static void put_shares(cJSON *o, const struct analysis *a, struct cost *c)
@@ -69,7 +76,7 @@ static void put_shares(cJSON *o, const struct analysis *a, struct cost *c)
 		add_node(c, a, i);
 		agents_ns += agent_ns(&a->step->nodes.at[i]);
 	}
-	double agent_share = c->region_ns > 0 ? c->displaced_ns / c->region_ns : NAN;
+	double agent_share = c->lived_ns > 0 ? c->displaced_ns / c->lived_ns : NAN;
 	json_put_null_or(o, "share", c->thread_ns > 0 ? fmin(1, c->ns / c->thread_ns + agent_share) : NAN);
 	json_put(o, "agent_s", agents_ns / 1e9);
 	json_put_null_or(o, "agent_share", agent_share);

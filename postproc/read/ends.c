@@ -4,8 +4,6 @@
 #include "base/json.h"
 #include "postproc/read/exits.h"
 
-#include <sys/wait.h>
-
 #define HUNG_MIN_NS 2000000000 /* less is the time that launchers take to end a run */
 
 static int64_t later(int64_t a, int64_t b)
@@ -127,8 +125,7 @@ static bool has_called(const struct process *p, uint32_t thread)
 
 static bool exited_inside(const struct process *p)
 {
-	return !p->aborted && p->open.n > 0 && exits_by_itself(p) && WIFEXITED(p->exit_status) &&
-	       p->end_ns != TIME_ABSENT;
+	return !p->aborted && p->open.n > 0 && exits_by_itself(p) && p->end_ns != TIME_ABSENT;
 }
 
 /* MPI_Finalize waits for others in most libraries, and then returns when the launcher ends the run: it is no advance

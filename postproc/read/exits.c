@@ -42,6 +42,16 @@ static void note(struct process *p, const cJSON *item, uint32_t order)
 	p->exit_tick = json_tick(item, "tick");
 }
 
+/* Slurm's task of that number; NULL: it is no rank, as a script that calls mpirun, or mpirun itself. */
+static struct process *of_task(const struct step *s, const struct node *n, int64_t task)
+{
+	struct process *p = task >= 0 && task < s->nranks ? s->ranks[task] : NULL;
+	int64_t ntasks = json_int(n->meta, "ntasks", 0);
+	bool launched = strcmp(json_text(n->meta, "step_id", ""), "batch") == 0 ||
+			(p != NULL && ntasks > 0 && ntasks < p->world_size);
+	return launched ? NULL : p;
+}
+
 int exits_read(struct step *s)
 {
 	struct by_pid all = {0};
@@ -55,8 +65,8 @@ int exits_read(struct step *s)
 		cJSON_ArrayForEach(item, list)
 		{
 			int64_t task = json_int(item, "task", -1), pid = json_int(item, "pid", -1);
-			if (task >= 0 && task < s->nranks)
-				note(s->ranks[task], item, order++);
+			if (task >= 0)
+				note(of_task(s, &s->nodes.at[i], task), item, order++);
 			else if (pid > 0)
 				note(find(&all, i, pid, json_tick(item, "tick")), item, order++);
 		}

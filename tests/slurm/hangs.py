@@ -40,6 +40,8 @@ def differences(a, record, kind, level, states, began, stopped, over):
         wrong.append('culprits %s, not %s' % (cores, CORES[kind]))
     if (first == 'deadlock') != bool(CORES[kind]):
         wrong.append('verdict %s' % first)
+    if any(r['died'] for r in a['per_rank']):
+        wrong.append('ranks %s are said to have died by themselves' % [r['rank'] for r in a['per_rank'] if r['died']])
     if a['job']['outcome']['state'] not in states.split(','):
         wrong.append('ended %s, not %s' % (a['job']['outcome']['state'], states))
     if not stopped - began - SAMPLE_S <= elapsed <= over - began + SAMPLE_S:
