@@ -106,13 +106,18 @@ static void end_with_the_first(struct step *s)
 
 /* ---- since when nobody advanced ---- */
 
-bool ends_works(const struct step *s, const struct sig *sig)
+bool ends_outside(const struct step *s, const struct sig *sig)
 {
 	static const char *const outside[] = {"MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join"};
 	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]) && sig->op != NONE; i++)
 		if (strcmp(s->ops.at[sig->op], outside[i]) == 0)
 			return true;
-	return step_class(s, sig) == MPIX_IO || (sig->call.flags & SIG_POLLS) != 0;
+	return false;
+}
+
+bool ends_works(const struct step *s, const struct sig *sig)
+{
+	return ends_outside(s, sig) || step_class(s, sig) == MPIX_IO || (sig->call.flags & SIG_POLLS) != 0;
 }
 
 static bool has_called(const struct process *p, uint32_t thread)

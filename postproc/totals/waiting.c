@@ -1,5 +1,6 @@
 /* waiting.c - see waiting.h. */
 #include "postproc/totals/waiting.h"
+#include "postproc/read/ends.h"
 
 /* Of these only their time is known, or of whom they wait for only a part is in the record. */
 static bool is_named(const char *op)
@@ -9,10 +10,9 @@ static bool is_named(const char *op)
 		"MPI_Buffer_detach", "MPI_Buffer_flush", "MPI_Buffer_iflush", "MPI_Comm_detach_buffer",
 		"MPI_Comm_flush_buffer", "MPI_Comm_iflush_buffer", "MPI_Session_detach_buffer",
 		"MPI_Session_flush_buffer", "MPI_Session_iflush_buffer",
-		/* processes of other worlds */
-		"MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join",
-		"MPI_Publish_name", "MPI_Unpublish_name", "MPI_Lookup_name", "MPI_Session_init",
-		"MPI_Session_finalize"};
+		/* processes of other worlds, beside those that wait for a program which is there */
+		"MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Publish_name", "MPI_Unpublish_name",
+		"MPI_Lookup_name", "MPI_Session_init", "MPI_Session_finalize"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(op, names[i]) == 0)
 			return true;
@@ -28,7 +28,7 @@ bool waiting_is_unknown(const struct step *s, const struct sig *sig)
 	switch (c->shape) {
 	case SIG_TIME:
 	case SIG_COMM:
-		return is_named(s->ops.at[sig->op]);
+		return is_named(s->ops.at[sig->op]) || ends_outside(s, sig);
 	case SIG_IO: /* halves of split calls */
 		return (c->io_how & IO_COLLECTIVE) != 0 && (c->io_how & (IO_BEGIN | IO_END)) != 0;
 	case SIG_RMA:
