@@ -139,7 +139,7 @@ static void put_tracing(const cJSON *a)
 	if (json_number_or(tracing, "share", -1) < 0)
 		return;
 	printf("            tracing took %s of the time%s", share_text(json_number_or(tracing, "share", 0)).s,
-	       json_number_or(json_item(a, "job"), "hung_s", 0) > 0 ? " until nobody advanced" : "");
+	       json_number_or(json_item(a, "job"), "hung_s", 0) > 0 ? " until no rank advanced" : "");
 	if (json_number_or(tracing, "worst_share", 0) > TRACING_SHARE_MAX)
 		printf(", %s on rank %.0f", share_text(json_number_or(tracing, "worst_share", 0)).s,
 		       json_number_or(tracing, "worst_rank", 0));
