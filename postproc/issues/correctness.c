@@ -161,6 +161,8 @@ void issue_deadlock(const struct analysis *a, struct issue *f)
 	}
 	const struct defect *x = first_deadlock(a);
 	char text[CORRECTNESS_TEXT_MAX], hung[128];
+	f->from_ns = x->cases[0].at_ns > 0 ? x->cases[0].at_ns : 0;
+	f->to_ns = a->step->runtime_ns;
 	size_t used = strlen(f->what);
 	snprintf(f->what + used, sizeof(f->what) - used, " %s",
 		 correctness_case(a->step, x->kind, &x->cases[0], text, sizeof(text)));

@@ -111,6 +111,7 @@ def stands(t, place, program, kind, level, how):
     begun = [(x['time_s'], max(came.get(r, x['time_s']) for r in x['ranks'])) for d in a['correctness'] if d['kind'] == 'deadlock' for x in d['examples']]
     t.check(who + 'it began when the last of them came, or with no call recorded behind', all(0 < at <= last for at, last in begun) and
             (level == 'events' or all(at == last for at, last in begun)), begun)
+    t.check(who + 'the place to look at is from then on', not begun or first['window_s'] == [min(at for at, _ in begun), elapsed], (first.get('window_s'), begun))
     t.check(who + 'it says how long nobody advanced', 'no rank advanced' in a['verdict'], a['verdict'])
     t.check(who + 'that is what it costs', first['loss_s'] >= (run.stood_s - SAMPLE_S) * len(unfinished), (first['loss_s'], run.stood_s))
     useful = a['efficiency']['region_s']
