@@ -109,19 +109,25 @@ static int copy_to_memory(struct state *s, struct error *e)
 	return rc == 0 ? 0 : fail(e, rc, "%s: cannot be read", s->f.path);
 }
 
+/* What is open is handed over, or closed. */
+static int make_ready(struct state *s, int rc, struct state *ret_s, struct error *e)
+{
+	if (rc == 0)
+		rc = check_version(s, e);
+	if (rc == 0)
+		rc = prepare(s, e);
+	if (rc < 0)
+		state_close(s);
+	else
+		*ret_s = *s;
+	return rc;
+}
+
 int state_open_copy(const char *path, struct state *ret_s, struct error *e)
 {
 	struct state s = {.f = {.path = path}, .lock_fd = -1};
 	int rc = copy_to_memory(&s, e);
-	if (rc == 0)
-		rc = check_version(&s, e);
-	if (rc == 0)
-		rc = prepare(&s, e);
-	if (rc < 0)
-		state_close(&s);
-	else
-		*ret_s = s;
-	return rc;
+	return make_ready(&s, rc, ret_s, e);
 }
 
 int state_open(const char *path, struct state *ret_s, struct error *e)
@@ -142,15 +148,7 @@ int state_open(const char *path, struct state *ret_s, struct error *e)
 		sqlite3_busy_timeout(s.f.db, BUSY_MS);
 		rc = fleet_run(&s.f, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16384", e);
 	}
-	if (rc == 0)
-		rc = check_version(&s, e);
-	if (rc == 0)
-		rc = prepare(&s, e);
-	if (rc < 0)
-		state_close(&s);
-	else
-		*ret_s = s;
-	return rc;
+	return make_ready(&s, rc, ret_s, e);
 }
 
 /* There is one state in a program. */

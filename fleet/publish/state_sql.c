@@ -4,16 +4,22 @@
 #include <errno.h>
 #include <stdarg.h>
 
-int state_run(struct state *s, struct error *e, const char *sql, int n, ...)
+static sqlite3_stmt *with_numbers(struct state *s, const char *sql, int n, va_list numbers, struct error *e)
 {
 	sqlite3_stmt *q = fleet_prepare(&s->f, sql, e);
-	va_list ap;
+	for (int i = 1; q != NULL && i <= n; i++)
+		sqlite3_bind_int64(q, i, va_arg(numbers, int64_t));
+	return q;
+}
+
+int state_run(struct state *s, struct error *e, const char *sql, int n, ...)
+{
+	va_list numbers;
+	va_start(numbers, n);
+	sqlite3_stmt *q = with_numbers(s, sql, n, numbers, e);
+	va_end(numbers);
 	if (q == NULL)
 		return -EIO;
-	va_start(ap, n);
-	for (int i = 1; i <= n; i++)
-		sqlite3_bind_int64(q, i, va_arg(ap, int64_t));
-	va_end(ap);
 	int rc = sqlite3_step(q);
 	rc = rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : fleet_fail(&s->f, e);
 	sqlite3_finalize(q);
@@ -43,14 +49,12 @@ int state_run_text(struct state *s, const char *sql, const char *text, int64_t a
 
 int state_number(struct state *s, const char *sql, int64_t *ret_number, struct error *e, int n, ...)
 {
-	sqlite3_stmt *q = fleet_prepare(&s->f, sql, e);
-	va_list ap;
+	va_list numbers;
+	va_start(numbers, n);
+	sqlite3_stmt *q = with_numbers(s, sql, n, numbers, e);
+	va_end(numbers);
 	if (q == NULL)
 		return -EIO;
-	va_start(ap, n);
-	for (int i = 1; i <= n; i++)
-		sqlite3_bind_int64(q, i, va_arg(ap, int64_t));
-	va_end(ap);
 	int got = sqlite3_step(q);
 	*ret_number = got == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
 	sqlite3_finalize(q);
