@@ -12,6 +12,7 @@ JOBS=1000
 SEED=$$
 SECONDS_MAX=36000
 AT_ONCE=8
+DISK_MB=300 # of each node
 TRACED=--mpitrace
 
 while [ $# -gt 0 ]; do
@@ -100,11 +101,12 @@ fault_any() {
 	esac
 }
 
-# As the step's user would.
+# The directory of a step's ranks, as its user would; of a process that is traced, and no more than the disk has.
 fill_any() {
-	local pid
+	local pid dir
 	pid=$(pgrep -f "$STATE/work/slurm_" | head -n 1)
-	[ -z "$pid" ] || nsenter --target "$pid" --mount -- sh -c "dd if=/dev/zero of=\"\$(tr '\\0' '\\n' </proc/$pid/environ | sed -n 's/^MPITRACE_DIR=//p')/fill\" bs=1M" 2>/dev/null
+	dir=$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | sed -n 's/^MPITRACE_DIR=//p')
+	[ -z "$dir" ] || nsenter --target "$pid" --mount -- dd if=/dev/zero of="$dir/fill" bs=1M count="$DISK_MB" 2>/dev/null
 }
 
 running() {
@@ -122,7 +124,7 @@ none_runs() {
 prepare() {
 	local cgroup=()
 	[ ! -w /sys/fs/cgroup/memory ] || cgroup=(--cgroup)
-	"$CLUSTER/up" --state "$STATE" --prefix "$PREFIX" "${cgroup[@]}" --disk 300M 2>/dev/null || exit 1
+	"$CLUSTER/up" --state "$STATE" --prefix "$PREFIX" "${cgroup[@]}" --disk "${DISK_MB}M" 2>/dev/null || exit 1
 	trap '"$CLUSTER/down" --state "$STATE"' EXIT
 	install -d -m 3733 "$WORK/outbox"
 	printf '[defaults]\noutbox = %s\n' "$WORK/outbox" >"$STATE/mpitrace.conf"
