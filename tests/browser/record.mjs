@@ -18,6 +18,11 @@ export function recordHungTotals(mpitrace, work, ranks, name, ...args) {
   return recordBy(stopped(mpitrace), ['--profile', '--sample', '0.2'], work, ranks, name, ...args);
 }
 
+/** The same with single calls. */
+export function recordHung(mpitrace, work, ranks, name, ...args) {
+  return recordBy(stopped(mpitrace), ['--sample', '0.2'], work, ranks, name, ...args);
+}
+
 /** The same with single calls, until the program switches them off before it hangs; of tests/programs/stuck.c. */
 export function recordHungPaused(mpitrace, work, ranks, ...args) {
   const paused = ['env', 'STUCK_PAUSED=yes', ...stopped(mpitrace)];
