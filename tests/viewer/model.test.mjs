@@ -318,6 +318,21 @@ test('what ranks of a running job are in has its times and shares', () => {
   assert.deepEqual(shown, ['1', 'n1', 'mpi', 'MPI_Recv', '1.5 s', '2', '', '', '22 %', '0 %']);
 });
 
+test('whose ranks are in a deadlock, or wait for one, is told; who has ended and is needed is not', () => {
+  const ranks = [0, 1, 2, 3].map((rank) => ({ rank, state: rank === 3 ? 'useful' : 'mpi' }));
+  const { columns, rows } = nowSheet({ ranks, deadlock: [{ ranks: [1, 0, 2], ended: 0 }] });
+  const at = columns.findIndex((c) => c.name === 'state');
+  assert.deepEqual(
+    rows.map((row) => columns[at].show(row[at], row)),
+    ['mpi', 'deadlock', 'deadlock', 'useful'],
+  );
+  assert.deepEqual(
+    rows.map((row) => row[at]),
+    ['mpi', 'mpi', 'mpi', 'useful'],
+    'files have the state',
+  );
+});
+
 test('a sample that an address names is looked at, also when it is read before the samples come', () => {
   const run = new LiveRun();
   run.choose(2);
