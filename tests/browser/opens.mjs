@@ -218,6 +218,14 @@ async function testOpenTotals(browser, t) {
     t.same((list[0] - 2) % 18, 0, `lines of 18 pixels in ${list[0]}`);
     await t.shot(page, 'open-totals-states');
   });
+  await t.check('arrows of a cycle up and down go around the words below its icons', async () => {
+    const { statesIcons, statesCycle } = await t.drawn(page);
+    const [upper, lower] = [0, 3].map((name) => statesIcons.find((x) => x.name === name));
+    t.same([statesCycle, Math.round(upper.x - lower.x)], [[0, 3], 0], 'the cycle, one above the other');
+    const box = await page.locator('.states .layer').boundingBox();
+    const words = { x: box.x + upper.x - 22, y: box.y + upper.y + 33, width: 44, height: lower.y - upper.y - 66 };
+    t.same(await t.pixels(page, [0xd5, 0x5e, 0x00], words), 0, 'pixels of arrows in words');
+  });
   await page.close();
 }
 
