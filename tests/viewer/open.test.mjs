@@ -17,7 +17,7 @@ import { waitTree } from '../../reports/viewer/src/model/wait_tree.ts';
 import { timeParts } from '../../reports/viewer/src/draw/windows.ts';
 import { csvOf } from '../../reports/viewer/src/draw/statistics.ts';
 import { differences } from '../../reports/viewer/src/views/compare_parts.ts';
-import { commsOfRun, sitesOfRun } from '../../reports/viewer/src/views/table_columns.ts';
+import { commsOfRun, siteColumns, sitesOfRun } from '../../reports/viewer/src/views/table_columns.ts';
 import { chainOf } from '../../reports/viewer/src/work/chain.ts';
 import { distributionOf } from '../../reports/viewer/src/work/distribution.ts';
 import { search } from '../../reports/viewer/src/work/search.ts';
@@ -70,7 +70,7 @@ test('statistics have open calls by operation, site and rank, their time and wai
   const none = await stats(trace, query(runtime, { to: 0.5 * runtime }));
   assert.equal(none.open, 0, 'before they begin');
   assert.match(csvOf({ ...trace, callSites: trace.callSites }, s), /^table,name,calls,open,seconds,bytes,waiting_s\n/);
-  assert.match(csvOf({ ...trace, callSites: trace.callSites }, s), /\noperation,MPI_Recv,1,1,/);
+  assert.match(csvOf({ ...trace, callSites: trace.callSites }, s), /\noperation,MPI_Recv,1,1,[\d.]+,,/);
 });
 
 test('ranks that are selected and filters hold for them', async () => {
@@ -308,6 +308,17 @@ test('waiting has them: as a tree, in parts of the run, and between two runs', (
       ['late sender', 0.5, 0.5],
     ],
   );
+});
+
+test('what nobody knows of call sites is not 0', () => {
+  const callsites = analysis.callsites.map((x) => ({ ...x, calls: x.calls + (x.id === 2 ? 1 : 0), wait_s: null }));
+  const of = { ...session, analysis: { ...analysis, callsites } };
+  const cells = (name) => {
+    const column = siteColumns(of).find((c) => c.key === name);
+    return sitesOfRun(of).map((row) => column.value(row, of));
+  };
+  assert.deepEqual(cells('waiting_ns'), [3e9, 2e9, null, 0], 'waiting of totals alone');
+  assert.deepEqual(cells('bytes'), [8, null, 0, null], 'bytes of open calls');
 });
 
 test('a place is shown without its folders, with its function', () => {

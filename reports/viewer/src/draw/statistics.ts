@@ -87,7 +87,9 @@ function histogram(lengths: number[]): HTMLElement | null {
 export function csvOf(trace: Session, s: Stats): string {
   const lines = ['table,name,calls,open,seconds,bytes,waiting_s'];
   const put = (kind: string, name: string, r: Row) =>
-    lines.push([kind, cell(name), r.calls, r.open, r.ns / 1e9, r.bytes, r.waitNs / 1e9].join(','));
+    lines.push(
+      [kind, cell(name), r.calls, r.open, r.ns / 1e9, r.calls > r.open ? r.bytes : '', r.waitNs / 1e9].join(','),
+    );
   for (const r of s.operations) put('operation', r.name, r);
   for (const r of s.sites) put('call site', `${r.name} ${callSite(trace, r.site)}`, r);
   for (const r of s.ranks) put('rank', r.name, r);

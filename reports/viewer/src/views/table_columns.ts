@@ -145,8 +145,8 @@ export interface SiteRow {
   calls: number;
   open: number; // of them: ranks never came back from these
   ns: number;
-  waitNs: number;
-  bytes: number;
+  waitNs: number | null; // null: not known
+  bytes: number; // of those that returned
 }
 
 const OPEN = { key: 'open', title: 'open', width: 64 }; // of the calls
@@ -160,7 +160,14 @@ const SITE_COLUMNS: TableColumn<SiteRow>[] = [
   { key: 'time_ns', title: 'time', width: 84, isNumber: true, value: (r) => r.ns, show: length },
   { key: 'each_ns', title: 'each', width: 84, isNumber: true, value: (r) => r.ns / Math.max(1, r.calls), show: length },
   { key: 'waiting_ns', title: 'waiting', width: 84, isNumber: true, value: (r) => r.waitNs, show: time },
-  { key: 'bytes', title: 'bytes', width: 76, isNumber: true, value: (r) => r.bytes, show: size },
+  {
+    key: 'bytes',
+    title: 'bytes',
+    width: 76,
+    isNumber: true,
+    value: (r) => (r.calls > r.open ? r.bytes : null),
+    show: size,
+  },
 ];
 
 export function siteColumns({ analysis }: Session): TableColumn<SiteRow>[] {
@@ -174,14 +181,18 @@ export function sitesOfRun(trace: Session): SiteRow[] {
   const siteOf = (x: Open) => (trace.callSites.has(x.site) ? x.site : x.op); // of unknown places a row for each operation
   const sums = openSums<number | string>(opens, siteOf);
   const none = { calls: 0, ns: 0, waitNs: 0 };
-  const rows = list(trace.analysis, 'callsites').map((x, i) => {
+  const rows = list(trace.analysis, 'callsites').map((x, i): SiteRow => {
     const id = num(x, 'id') ?? i;
     const { op = '', place = '', function: name = '' } = trace.callSites.get(id) ?? {};
-    const ns = (key: string) => (num(x, key) ?? 0) * 1e9;
     const more = sums.get(id) ?? none;
+    const waitNs = num(x, 'wait_s');
     return {
       ...{ id, op, place, function: name, calls: (num(x, 'calls') ?? 0) + more.calls, open: more.calls },
-      ...{ ns: ns('time_s') + more.ns, waitNs: ns('wait_s') + more.waitNs, bytes: num(x, 'bytes') ?? 0 },
+      ...{
+        ns: (num(x, 'time_s') ?? 0) * 1e9 + more.ns,
+        waitNs: waitNs === undefined && more.waitNs === 0 ? null : (waitNs ?? 0) * 1e9 + more.waitNs,
+        bytes: num(x, 'bytes') ?? 0,
+      },
     };
   });
   for (const [op, { calls, ns, waitNs }] of sums)
