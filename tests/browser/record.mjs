@@ -42,7 +42,12 @@ export function startHung(mpitrace, work, ranks, name, ...args) {
   return { trace: join(work, `${title}.mpic`), stop: () => (run.kill('SIGTERM'), over) };
 }
 
-const stopped = (mpitrace) => ['timeout', '-s', 'TERM', String(HANGS_S), mpitrace];
+/** Some launchers stay though all their ranks are gone, and end when they are told again. */
+const STOP = `"$@" & run=$!
+( sleep ${HANGS_S}; kill -TERM $run; sleep 10; pkill -TERM -P $run mpirun ) >/dev/null 2>&1 & watch=$!
+wait $run; kill $watch`;
+
+const stopped = (mpitrace) => ['sh', '-c', STOP, 'sh', mpitrace];
 
 const ENDS = ['mpic', 'mpix', 'html'];
 const ENV = {
