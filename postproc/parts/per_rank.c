@@ -40,6 +40,24 @@ static const char *state_of(const struct process *p)
 			      : "running";
 }
 
+/* From when on single calls of a thread are missing; NAN: none are. */
+static double thread_recorded_until_s(const struct process *p, const struct thread *t)
+{
+	int64_t ns = t->lost > 0 ? t->lost_from_ns : t->last_ns != TIME_ABSENT ? t->last_ns : p->last_ns;
+	if (t->lost == 0 && !t->gap && t->written <= t->read)
+		return NAN;
+	return t->totals_wanted || ns == TIME_ABSENT ? 0 : fmax(0, (double)ns / 1e9);
+}
+
+/* The earliest of its threads. */
+static double recorded_until_s(const struct process *p)
+{
+	double until_s = NAN;
+	for (size_t i = 0; i < p->threads.n; i++)
+		until_s = fmin(until_s, thread_recorded_until_s(p, &p->threads.at[i]));
+	return until_s;
+}
+
 /* The first of many; the others are counted. */
 static int put_threads(const struct step *s, cJSON *row, const struct process *p, const struct rank_totals *t)
 {
@@ -63,6 +81,8 @@ static int put_threads(const struct step *s, cJSON *row, const struct process *p
 		json_put_null_or(one, "useful_s", x->known ? x->useful_ns / 1e9 : NAN);
 		json_put(one, "mpi_s", x->mpi_ns / 1e9);
 		json_put(one, "wait_s", x->wait_ns / 1e9);
+		if (!s->totals)
+			json_put_null_or(one, "recorded_until_s", thread_recorded_until_s(p, &p->threads.at[i]));
 	}
 	json_put(row, "threads_left_out", listed > THREADS_MAX ? listed - THREADS_MAX : 0);
 	free(of);
@@ -98,19 +118,6 @@ static void put_open(const struct step *s, cJSON *row, const struct process *p)
 		cJSON_AddBoolToObject(one, "waits", o->waits);
 		json_put_null_or(one, "needs", o->waits && o->needs != NONE ? o->needs : (double)NAN);
 	}
-}
-
-/* From when on single calls of it are missing, the earliest of its threads; NAN: none are. */
-static double recorded_until_s(const struct process *p)
-{
-	double until_s = NAN;
-	for (size_t i = 0; i < p->threads.n; i++) {
-		const struct thread *t = &p->threads.at[i];
-		int64_t ns = t->lost > 0 ? t->lost_from_ns : t->last_ns != TIME_ABSENT ? t->last_ns : p->last_ns;
-		if (t->lost > 0 || t->gap || t->written > t->read)
-			until_s = fmin(until_s, t->totals_wanted || ns == TIME_ABSENT ? 0 : fmax(0, (double)ns / 1e9));
-	}
-	return until_s;
 }
 
 int part_per_rank(struct analysis *a)

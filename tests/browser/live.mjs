@@ -1,7 +1,8 @@
 // live.mjs - the page of a running step: it grows, follows, stays where its reader went back to; shares and fields of a known profile.
 import { spawn } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { startHung } from './record.mjs';
 
 const RANKS = 8;
 const NODES = 2;
@@ -370,4 +371,47 @@ async function testLiveProfile(browser, t) {
   rmSync(job.dir, { recursive: true });
 }
 
-export const LIVE_CLAIMS = [testLive, testLiveProfile];
+async function testLiveDeadlock(browser, t) {
+  const run = startHung(t.mpitrace, t.work, 4, 'stuck', 'threads', 'for_ever');
+  if (!run) return;
+  let server = null;
+  for (let n = 0; n < 50 && !existsSync(run.trace); n++) await new Promise((done) => setTimeout(done, 100));
+  try {
+    server = await serve(t, run.trace);
+    const page = await t.newPage(browser, { viewport: { width: 1280, height: 800 } });
+    await page.goto(server.url);
+    await t.check('a step that has come to a deadlock says so, and whose ranks wait for ever', async () => {
+      await page.waitForSelector('.live-trouble:has-text("Deadlock: ")', { timeout: 60000 });
+      await page.waitForFunction(() => document.querySelectorAll('.live .grid-body .grid-row').length === 4);
+      const cells = await page
+        .locator('.live .grid-body .grid-row')
+        .evaluateAll((rows) => rows.map((row) => [...row.children].map((x) => x.textContent)));
+      t.same(
+        cells.map((row) => row.includes('deadlock')),
+        [true, true, true, true],
+        JSON.stringify(cells),
+      );
+    });
+    await t.check('no title of its table and no line of the deadlock is cut', async () => {
+      const cut = await page
+        .locator('.live .grid-head > div')
+        .evaluateAll((heads) =>
+          heads.filter((x) => x.firstChild.scrollWidth > x.clientWidth).map((x) => x.textContent),
+        );
+      t.same(cut, [], 'titles that are wider than their columns');
+      await page.setViewportSize({ width: 800, height: 600 });
+      const [height, line] = await page
+        .locator('.live-trouble')
+        .evaluate((x) => [x.clientHeight, parseFloat(getComputedStyle(x).lineHeight)]);
+      t.same(height % line, 0, `lines of ${line} pixels in ${height}`);
+      t.truth(height >= 4 * line, `${height} pixels`);
+      if (t.shots) await page.screenshot({ path: join(t.shots, 'live-deadlock.png') });
+    });
+    await page.close();
+  } finally {
+    server?.stop();
+    await run.stop();
+  }
+}
+
+export const LIVE_CLAIMS = [testLive, testLiveDeadlock, testLiveProfile];

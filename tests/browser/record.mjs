@@ -1,5 +1,5 @@
 // record.mjs - traces of programs of tests/programs for claims that only a real run can prove: deaths, deadlocks, broadcasts.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,30 +18,61 @@ export function recordHungTotals(mpitrace, work, ranks, name, ...args) {
   return recordBy(stopped(mpitrace), ['--profile', '--sample', '0.2'], work, ranks, name, ...args);
 }
 
+/** The same with single calls. */
+export function recordHung(mpitrace, work, ranks, name, ...args) {
+  return recordBy(stopped(mpitrace), ['--sample', '0.2'], work, ranks, name, ...args);
+}
+
 /** The same with single calls, until the program switches them off before it hangs; of tests/programs/stuck.c. */
 export function recordHungPaused(mpitrace, work, ranks, ...args) {
   const paused = ['env', 'STUCK_PAUSED=yes', ...stopped(mpitrace)];
   return recordBy(paused, ['--sample', '0.2'], work, ranks, 'stuck', ...args);
 }
 
-const stopped = (mpitrace) => ['timeout', '-s', 'TERM', String(HANGS_S), mpitrace];
+/** A run that hangs while it is looked at: what it writes, and how to end it. null: no Open MPI here. */
+export function startHung(mpitrace, work, ranks, name, ...args) {
+  const program = compiled(work, name);
+  if (!program) return null;
+  const title = [name, ...args, 'live'].join('-');
+  for (const end of ENDS) rmSync(join(work, `${title}.${end}`), { force: true, recursive: true });
+  const options = ['--sample', '0.2', '--', program, ...args];
+  const words = ['run', '-n', String(ranks), '--out', work, '--name', title, ...options];
+  const run = spawn(mpitrace, words, { env: ENV, cwd: work, stdio: 'ignore' });
+  const over = new Promise((done) => run.once('exit', done));
+  return { trace: join(work, `${title}.mpic`), stop: () => (run.kill('SIGTERM'), over) };
+}
 
-function recordBy([command, ...before], options, work, ranks, name, ...args) {
+/** Some launchers stay though all their ranks are gone, and end when they are told again. */
+const STOP = `"$@" & run=$!
+( sleep ${HANGS_S}; kill -TERM $run; sleep 10; pkill -TERM -P $run mpirun ) >/dev/null 2>&1 & watch=$!
+wait $run; kill $watch`;
+
+const stopped = (mpitrace) => ['sh', '-c', STOP, 'sh', mpitrace];
+
+const ENDS = ['mpic', 'mpix', 'html'];
+const ENV = {
+  ...process.env,
+  OMPI_ALLOW_RUN_AS_ROOT: '1',
+  OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: '1',
+  OMPI_MCA_mpi_yield_when_idle: '1',
+  OMPI_MCA_rmaps_base_oversubscribe: '1',
+  PRTE_MCA_rmaps_default_mapping_policy: ':oversubscribe', // of Open MPI 5 and later
+  OMPI_MCA_osc: '^rdma', // as in tests/integration/trace.py
+};
+
+function compiled(work, name) {
   if (!existsSync('/usr/bin/mpicc.openmpi')) return null;
   const program = join(work, name);
+  execFileSync('/usr/bin/mpicc.openmpi', ['-g', '-w', '-o', program, join(programs, `${name}.c`)]);
+  return program;
+}
+
+function recordBy([command, ...before], options, work, ranks, name, ...args) {
+  const program = compiled(work, name);
+  if (!program) return null;
   const title = [name, ...args, ...options.slice(0, 1)].join('-');
   const trace = join(work, `${title}.mpix`);
-  for (const end of ['mpic', 'mpix', 'html']) rmSync(join(work, `${title}.${end}`), { force: true, recursive: true });
-  execFileSync('/usr/bin/mpicc.openmpi', ['-g', '-w', '-o', program, join(programs, `${name}.c`)]);
-  const env = {
-    ...process.env,
-    OMPI_ALLOW_RUN_AS_ROOT: '1',
-    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: '1',
-    OMPI_MCA_mpi_yield_when_idle: '1',
-    OMPI_MCA_rmaps_base_oversubscribe: '1',
-    PRTE_MCA_rmaps_default_mapping_policy: ':oversubscribe', // of Open MPI 5 and later
-    OMPI_MCA_osc: '^rdma', // as in tests/integration/trace.py
-  };
+  for (const end of ENDS) rmSync(join(work, `${title}.${end}`), { force: true, recursive: true });
   const words = [
     ...before,
     'run',
@@ -57,7 +88,7 @@ function recordBy([command, ...before], options, work, ranks, name, ...args) {
     ...args,
   ];
   try {
-    execFileSync(command, words, { env, cwd: work, stdio: 'pipe', timeout: 120000 });
+    execFileSync(command, words, { env: ENV, cwd: work, stdio: 'pipe', timeout: 120000 });
   } catch (error) {
     if (!existsSync(trace)) throw error;
   }

@@ -9,6 +9,7 @@ import { CLAIMS } from './claims.mjs';
 import { FIELD_CLAIMS } from './field.mjs';
 import { LIVE_CLAIMS } from './live.mjs';
 import { MPEYE_CLAIMS } from './mpeye.mjs';
+import { OPEN_CLAIMS } from './opens.mjs';
 import { PROTOCOL_CLAIMS } from './protocol.mjs';
 import { SPACE_CLAIMS } from './spacetime.mjs';
 import { STATE_CLAIMS } from './states.mjs';
@@ -456,6 +457,7 @@ async function main() {
     ...VIEW_CLAIMS,
     ...MPEYE_CLAIMS,
     ...STATE_CLAIMS,
+    ...OPEN_CLAIMS,
     ...SPACE_CLAIMS,
     ...MACHINE_CLAIMS,
     ...PROTOCOL_CLAIMS,

@@ -34,8 +34,15 @@ static void expect_gap(unsigned thread, unsigned which, enum block_fate fate)
 	cr_expect_eq(at_path(root, "coverage.events"), 90 - gone, "thread %u, block %u, fate %u: %g", thread, which,
 		     fate, at_path(root, "coverage.events"));
 	cr_expect_eq(at_path(root, "coverage.events_lost"), gone);
-	const cJSON *until = cJSON_GetObjectItem(find(root, "per_rank", "rank", 1, NULL), "recorded_until_s");
+	const cJSON *row = find(root, "per_rank", "rank", 1, NULL);
+	const cJSON *until = cJSON_GetObjectItem(row, "recorded_until_s");
 	cr_expect(cJSON_IsNull(until) == (gone == 0), "missing is what is not there");
+	const cJSON *threads = cJSON_GetObjectItem(row, "threads");
+	for (unsigned t = 0; t < 2; t++) {
+		const cJSON *own = cJSON_GetObjectItem(cJSON_GetArrayItem(threads, (int)t), "recorded_until_s");
+		cr_expect(t == thread ? cJSON_Compare(own, until, true) : cJSON_IsNull(own),
+			  "of thread %u only what is its own is missing", t);
+	}
 	cr_expect_eq(field(find_text(root, "operations", "op", "MPI_Barrier"), "calls"), 60);
 	cr_expect_eq(field(find_text(root, "operations", "op", "MPI_Ibarrier"), "calls"), 30);
 	cJSON_Delete(root);

@@ -8,7 +8,8 @@ import { LiveRun, knownShare, nowSheet, sampleSheet } from '../../reports/viewer
 import { shownIn } from '../../reports/viewer/src/model/sheet.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
 import { Cancelled, Chunks, joinRanges } from '../../reports/viewer/src/io/chunks.ts';
-import { callCount, callSites, communicators, issues, num, str } from '../../reports/viewer/src/model/analysis.ts';
+import { callSites, communicators, issues, num, str } from '../../reports/viewer/src/model/analysis.ts';
+import { callCount } from '../../reports/viewer/src/model/open.ts';
 import { NO_FILTER, messageFilter } from '../../reports/viewer/src/model/filter.ts';
 import { Store, initialState } from '../../reports/viewer/src/model/state.ts';
 import { trafficIn } from '../../reports/viewer/src/model/traffic.ts';
@@ -174,7 +175,7 @@ test('communicators that nobody named are called as MPI calls them', () => {
 
 test('the number of calls is that of the operations, not of the events', () => {
   const operations = [{ op: 'MPI_Test', calls: 1000000 }, { op: 'MPI_Send', calls: 2 }, {}];
-  assert.equal(callCount({ operations, coverage: { events: 5 } }), 1000002);
+  assert.deepEqual(callCount({ operations, coverage: { events: 5 } }), { calls: 1000002, open: 0 });
   assert.equal(callCount({ coverage: { events: 5 } }), undefined);
 });
 
@@ -315,6 +316,21 @@ test('what ranks of a running job are in has its times and shares', () => {
   const sheet = nowSheet({ ranks: [rank] });
   const shown = sheet.rows[0].map((_, i) => shownIn(sheet, sheet.rows[0], i));
   assert.deepEqual(shown, ['1', 'n1', 'mpi', 'MPI_Recv', '1.5 s', '2', '', '', '22 %', '0 %']);
+});
+
+test('whose ranks are in a deadlock, or wait for one, is told; who has ended and is needed is not', () => {
+  const ranks = [0, 1, 2, 3].map((rank) => ({ rank, state: rank === 3 ? 'useful' : 'mpi' }));
+  const { columns, rows } = nowSheet({ ranks, deadlock: [{ ranks: [1, 0, 2], ended: 0 }] });
+  const at = columns.findIndex((c) => c.name === 'state');
+  assert.deepEqual(
+    rows.map((row) => columns[at].show(row[at], row)),
+    ['mpi', 'deadlock', 'deadlock', 'useful'],
+  );
+  assert.deepEqual(
+    rows.map((row) => row[at]),
+    ['mpi', 'mpi', 'mpi', 'useful'],
+    'files have the state',
+  );
 });
 
 test('a sample that an address names is looked at, also when it is read before the samples come', () => {

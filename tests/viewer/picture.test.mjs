@@ -16,7 +16,18 @@ import { findEnds } from '../../reports/viewer/src/work/ends.ts';
 import { QUERIES } from '../../reports/viewer/src/work/queries.ts';
 import { underPointer } from '../../reports/viewer/src/work/pick.ts';
 import { overview } from '../../reports/viewer/src/work/overview.ts';
-import { allEvents, entries, flavour, make, open, openBytes, openTotals, record } from './support.mjs';
+import {
+  allEvents,
+  entries,
+  flavour,
+  make,
+  makeOdd,
+  open,
+  openBytes,
+  openTotals,
+  record,
+  recordTo,
+} from './support.mjs';
 
 const IDLE = [0.9, 0.92, 0.95];
 const PAPER = [1, 1, 1];
@@ -146,7 +157,7 @@ const halfRecorded = async () => {
   const trace = await open(make(4, 2, 50));
   const { runtime } = trace.meta;
   trace.meta.runtime = 2 * runtime;
-  trace.recordedUntil.fill(0.5 * runtime, 0, 2);
+  recordTo(trace, 0.5 * runtime, [0, 1]);
   const call = { thread: 0, op: 'MPI_Recv', class: 1, site: -1, comm: -1, waits: true, needs: 3 };
   trace.opens.set(1, [{ ...call, from: 1.6 * runtime, to: 2 * runtime }]);
   return { trace, runtime };
@@ -182,15 +193,62 @@ test('from where single calls stopped being recorded to the call at the end, or 
   assert.ok(at(1, 1.65, 1.95).share(WAITING_STYLE.color) > 0.5, 'waits to the end');
 });
 
+test('of several threads only those are not known of which single calls are missing, also under the pointer', async () => {
+  const trace = await open(makeOdd(1));
+  const { firstLane, ranks, runtime: last } = trace.meta;
+  const runtime = (trace.meta.runtime = 1.2 * last);
+  const rank = [...Array(ranks).keys()].find((r) => firstLane[r + 1] - firstLane[r] === 2);
+  trace.recordedUntil[rank] = 0; // the earliest of its threads
+  trace.laneRecordedUntil[firstLane[rank] + 1] = 0;
+  const cam = camera(trace, 0, runtime, { height: 60 * ranks });
+  const picture = await drawn(trace, cam);
+  assert.equal(picture.detail, 'events');
+  const other = await drawn(trace, { ...cam, idle: [0, 1, 0] });
+  const { rows } = cam;
+  const top = Math.round((rank - rows.first) * rows.height + rows.pad);
+  const half = Math.round(rows.bar / 2);
+  /** Pixels of a thread that are time outside MPI, or a part of it. */
+  const idle = (thread) => {
+    let n = 0;
+    for (let y = top + thread * half + 2; y < top + (thread + 1) * half - 3; y++)
+      for (let x = 0; x < picture.width; x++)
+        n += Number(picture.pixels[y * picture.width + x] !== other.pixels[y * picture.width + x]);
+    return n;
+  };
+  assert.ok(idle(0) > 100, `${idle(0)} pixels of the first thread`);
+  assert.equal(idle(1), 0, 'of the second it is not known');
+  const call = {
+    op: 'MPI_Recv',
+    class: 1,
+    site: -1,
+    comm: -1,
+    waits: false,
+    needs: -1,
+    from: 1.1 * last,
+    to: runtime,
+  };
+  trace.opens.set(rank, [{ ...call, thread: 1, needs: 0, waits: true }]);
+  const under = (thread, x) => underPointer(trace, cam, x * cam.width, top + thread * half + 5)?.title ?? '';
+  assert.deepEqual(
+    [under(0, 0.96), under(1, 0.96)].map((title) => /never comes back/.test(title)),
+    [false, true],
+  );
+  const unknown = (thread) =>
+    Array.from({ length: 200 }, (_, k) =>
+      underPointer(trace, cam, (k / 200) * cam.width, top + thread * half + 5),
+    ).some((x) => x?.rows?.[0]?.[1] === 'not known: single calls were not recorded');
+  assert.deepEqual([unknown(0), unknown(1)], [false, true], 'in words');
+});
+
 test('where tiles are drawn it is not known from the same moment on', async () => {
   const trace = await open(make(16, 16, 60));
   const { runtime } = trace.meta;
-  trace.recordedUntil[0] = 0.5 * runtime;
+  recordTo(trace, 0.5 * runtime, [0]);
   const cam = camera(trace, 0, runtime, { height: 1280 });
   const ofTiles = async (camera) => {
     const said = [];
     const fresh = await open(make(16, 16, 60));
-    fresh.recordedUntil[0] = trace.recordedUntil[0];
+    recordTo(fresh, trace.recordedUntil[0], [0]);
     await QUERIES.picture.run(fresh, camera, signal, (part) => said.push(part));
     return said[0];
   };

@@ -5,6 +5,7 @@ import test from 'node:test';
 import { byIteration, slicesOf } from '../../reports/viewer/src/layout/align.ts';
 import { readWanted, withLimits } from '../../reports/viewer/src/model/ask.ts';
 import { NO_FILTER } from '../../reports/viewer/src/model/filter.ts';
+import { opensOf } from '../../reports/viewer/src/model/open.ts';
 import { csvOf, jsonOf } from '../../reports/viewer/src/model/sheet.ts';
 import { waitTree } from '../../reports/viewer/src/model/wait_tree.ts';
 import { Waited } from '../../reports/viewer/src/model/waited.ts';
@@ -317,9 +318,11 @@ test('CSV keeps quotes and line breaks, and no cell is a formula', () => {
 test('calls that ranks never came back from are in the table and the files of the timeline, marked, to the end of the rank', async () => {
   const trace = await open(make(4, 2, 50));
   const { runtime } = trace.meta;
-  const sheetOf = (perRank, ranks, filter = NO_FILTER) => {
+  const sheetOf = async (perRank, ranks, filter = NO_FILTER) => {
     const analysis = { ...trace.analysis, per_rank: perRank };
-    const ask = (_, kind, query, done) => tableOf(trace, query, signal, nothing).then((page) => done(page, true));
+    const hung = await open(make(4, 2, 50));
+    hung.opens = opensOf(analysis);
+    const ask = (_, kind, query, done) => tableOf(hung, query, signal, nothing).then((page) => done(page, true));
     const state = { from: 0, to: 2 * runtime, filter, filterText: '' };
     const session = { ask, analysis, comms: trace.comms, callSites: trace.callSites };
     return callSheet({ session, store: { state } }, ranks, 'Timeline');
@@ -338,7 +341,7 @@ test('calls that ranks never came back from are in the table and the files of th
   const last = names.map((name) => sheet.rows.at(-1)[at(name)]);
   assert.deepEqual(
     last.map((x) => (x > 1000 ? length(x) : x)),
-    [0, 'MPI_Recv', length(1.2 * runtime), length(0.3 * runtime), length(0.3 * runtime), null, null, null, ''],
+    [0, 'MPI_Recv', length(1.2 * runtime), length(0.3 * runtime), length(0.3 * runtime), null, 3, null, ''],
   );
   const starts = sheet.rows.map((row) => row[at('start_ns')]);
   assert.deepEqual(
@@ -346,7 +349,7 @@ test('calls that ranks never came back from are in the table and the files of th
     [...starts].sort((a, b) => a - b),
     'in order of time',
   );
-  assert.match(sheet.note, /calls of the ranks and the time shown, and 2 calls from which no rank came back$/);
+  assert.match(sheet.note, /calls of the ranks and the time shown, 2 of them open: the rank never came back from it; /);
   assert.equal(
     (await sheetOf(perRank, [1], { ...NO_FILTER, ops: ['MPI_Barrier'] })).rows.filter((r) => r[at('returned')] === 'no')
       .length,

@@ -10,11 +10,12 @@ import { cutsOf } from '../../reports/viewer/src/work/cuts.ts';
 import { waitsForAll } from '../../reports/viewer/src/work/needs.ts';
 import { statesOf } from '../../reports/viewer/src/work/states.ts';
 import { unrecordedInWords } from '../../reports/viewer/src/layout/unrecorded_words.ts';
+import { deadlockAt, deadlockInWords } from '../../reports/viewer/src/views/state_facts.ts';
 import { recordedUntil } from '../../reports/viewer/src/model/open.ts';
 import { Doing } from '../../reports/viewer/src/model/snapshot.ts';
 import { censusOf } from '../../reports/viewer/src/work/census.ts';
 import { countStates } from '../../reports/viewer/src/work/states.ts';
-import { allEvents, entries, flavour, make, makeOdd, open, openTotals, record } from './support.mjs';
+import { allEvents, entries, flavour, make, makeOdd, open, openTotals, record, recordTo } from './support.mjs';
 
 const signal = new AbortController().signal;
 
@@ -439,7 +440,7 @@ async function halfRecorded() {
     [0, 1.5 * runtime],
     [1, 1.2 * runtime],
   ]) {
-    trace.recordedUntil[rank] = 0.5 * runtime;
+    recordTo(trace, 0.5 * runtime, [rank]);
     trace.opens.set(rank, [{ ...call, from, to: 2 * runtime, needs: 1 - rank }]);
   }
   trace.meta.runtime = 2 * runtime;
@@ -510,4 +511,53 @@ test('who dies in a call dies after the time that the analysis knows of it, not 
     processInWords({ ...dead, unreturned: [0] }, 0, names),
     /^rank 0 made its last call 74.0\d* µs ago and dies outside MPI/,
   );
+});
+
+test('a thread that made no call that returned does not keep its rank from its end', async () => {
+  const trace = await open(make(4, 2, 50));
+  const { runtime } = trace.meta;
+  const { firstLane, ranks } = trace.meta;
+  firstLane[ranks]++; // one more thread of the last rank
+  trace.laneRecordedUntil = new Float64Array(firstLane[ranks]).fill(Infinity);
+  const call = { thread: 1, op: 'MPI_Recv', class: 1, site: -1, comm: -1, from: runtime - 1, to: runtime };
+  trace.opens.set(ranks - 1, [{ ...call, waits: true, needs: 0 }]);
+  const { steps } = await countStates(trace, null, signal, () => undefined);
+  const s = await statesOf(trace, { ...still, step: steps }, signal);
+  assert.deepEqual([s.doing[ranks - 1], s.ops[s.op[ranks - 1]]], [Waits, 'MPI_Recv']);
+});
+
+test('who waits in a deadlock is who waits in its last call; who has ended waits for nobody', () => {
+  const open = (needs, more = {}) => ({
+    thread: 0,
+    op: 'MPI_Recv',
+    class: 1,
+    from_s: 1,
+    to_s: 2,
+    waits: true,
+    needs,
+    ...more,
+  });
+  const of = (ranks, opens) => {
+    const rows = Object.entries(opens).map(([rank, calls]) => ({ rank: Number(rank), open: calls }));
+    const correctness = [{ kind: 'deadlock', examples: [{ time_s: 1, ranks, what: 'x' }] }];
+    return deadlockAt({ analysis: { per_rank: rows, correctness } }, 1e9);
+  };
+  const over = of([1, 0], { 0: [open(null, { op: 'MPI_Finalize', waits: false })], 1: [open(0)] });
+  assert.deepEqual([over.waits, over.ended], [[[1, 0]], [0]]);
+  assert.deepEqual(deadlockInWords(over), ['deadlock: rank 1 waits for rank 0, which has ended', 'x']);
+  const several = of([1, 2, 0], { 1: [open(0)], 2: [open(0)] });
+  assert.deepEqual(several.waits, [
+    [1, 0],
+    [2, 0],
+  ]);
+  assert.equal(deadlockInWords(several)[0], 'deadlock: ranks 1–2 wait for rank 0, which has ended');
+  const cycle = of([0, 2, 1], { 0: [open(2)], 1: [open(0)], 2: [open(5), open(1, { thread: 1 })] });
+  const all = [
+    [0, 2],
+    [2, 1],
+    [1, 0],
+  ];
+  assert.deepEqual([cycle.waits, cycle.ended], [all, []]);
+  assert.equal(deadlockInWords(cycle)[0], 'deadlock: ranks 0 → 2 → 1 → 0 wait for each other');
+  assert.deepEqual(of([0, 2, 1], {}).waits, all, 'of a file that does not say it each waits for the next');
 });

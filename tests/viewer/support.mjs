@@ -73,12 +73,21 @@ export function open(path) {
   return openBytes(readFileSync(path));
 }
 
+/** As if single calls of these ranks, or of all, were missing from a moment on. */
+export function recordTo(trace, ns, ranks = [...Array(trace.meta.ranks).keys()]) {
+  const { firstLane } = trace.meta;
+  for (const rank of ranks) {
+    trace.recordedUntil[rank] = ns;
+    trace.laneRecordedUntil.fill(ns, firstLane[rank], firstLane[rank + 1]);
+  }
+}
+
 /** The same run as if only totals had been recorded: no call of it, but those that are given. opens: by rank. */
 export async function openTotals(path, opens) {
   const trace = await open(path);
   for (const kind of [Kind.Events, Kind.Messages, Kind.Waits, Kind.Summary, Kind.Top]) trace.byKind.delete(kind);
   trace.meta.events = 0;
-  trace.recordedUntil.fill(0);
+  recordTo(trace, 0);
   const call = { thread: 0, op: 'MPI_Recv', class: 1, site: -1, comm: -1, waits: false, needs: -1 };
   for (const [rank, x] of Object.entries(opens(trace.meta.runtime))) trace.opens.set(Number(rank), [{ ...call, ...x }]);
   return trace;

@@ -1,6 +1,7 @@
 // header.ts - the job, the verdict and how far to trust it.
-import { at, callCount, list, num, str } from '../model/analysis';
+import { at, list, num, str } from '../model/analysis';
 import { EFFICIENCIES } from '../model/efficiencies';
+import { callCount, isTotals } from '../model/open';
 import type { Session } from '../work/session';
 import { count, duration, percent, plural } from '../layout/format';
 import { h } from './dom';
@@ -60,8 +61,9 @@ export function coverageText(trace: Session): { complete: boolean; text: string;
   const missing = list(a, 'coverage', 'nodes_missing').filter((x): x is string => typeof x === 'string');
   const calls = callCount(a);
   const events = num(a, 'coverage', 'events') ?? trace.meta.events;
-  const parts = [calls === undefined ? `${plural(events, 'call')} recorded singly` : `${plural(calls, 'call')}`];
-  if (lost > 0) parts.push(`${count(lost)} lost`);
+  const parts = [calls ? plural(calls.calls, 'call') : `${plural(events, 'call')} recorded singly`];
+  if (calls && calls.open > 0) parts.push(`${count(calls.open)} open at the end`);
+  if (lost > 0 && !isTotals(a, trace.meta.events)) parts.push(`${count(lost)} lost`);
   if (seen !== undefined && expected !== undefined && seen !== expected) parts.push(`${seen} of ${expected} ranks`);
   if (missing.length > 0) parts.push(`no data from ${missing.slice(0, 4).join(', ')}${missing.length > 4 ? ' …' : ''}`);
   const known = at(a, 'coverage', 'complete') !== undefined;

@@ -1,9 +1,8 @@
 // legend.ts - what the colours and patterns of the timeline mean; only classes that occur.
-import { list, num, str } from '../model/analysis';
 import { CLASSES, WAITING_STYLE, css } from '../layout/color';
 import type { ClassStyle } from '../layout/color';
 import { isFiltering } from '../model/filter';
-import { isTotals, recordedUntil } from '../model/open';
+import { isTotals, operationsOf, recordedUntil } from '../model/open';
 import type { Store } from '../model/state';
 import { inPattern } from '../layout/raster';
 import type { Session } from '../work/session';
@@ -27,9 +26,9 @@ function drawSwatch(canvas: HTMLCanvasElement, style: ClassStyle, stroke: string
 
 /** Classes of the operations that were called, guessed from their names; all when the analysis does not say. */
 function occurring(trace: Session): boolean[] {
-  const names = list(trace.analysis, 'operations')
-    .filter((x) => num(x, 'calls') !== 0)
-    .map((x) => str(x, 'op'));
+  const names = operationsOf(trace.analysis)
+    .filter((x) => x.calls !== 0)
+    .map((x) => x.op);
   const has = (pattern: RegExp) => names.length === 0 || names.some((n) => pattern.test(n));
   return [
     true,

@@ -3,7 +3,8 @@
 import { PLANES } from '../decode/tiles';
 import { CLASSES, WAITING_STYLE, css } from '../layout/color';
 import { list, num } from '../model/analysis';
-import { isTotals, opensOf, recordedUntil } from '../model/open';
+import { isTotals, openWaitIn, opensOf, recordedUntilOf } from '../model/open';
+import type { Open } from '../model/open';
 import { patternsOf, phasesOf } from '../model/phases';
 import type { Phase } from '../model/phases';
 import type { Store } from '../model/state';
@@ -21,6 +22,7 @@ export class Minimap {
   private readonly phases: Phase[];
   private readonly isTotals: boolean;
   private readonly unknownFrom: Float64Array; // ns, ascending: what is not drawn of a rank more is not known
+  private readonly opens: ReadonlyMap<number, Open[]>;
   private readonly patterns: Phase[];
   private readonly ground = h('canvas'); // all but the window, which is all that changes from step to step
   private groundKey = '';
@@ -37,8 +39,10 @@ export class Minimap {
     this.phases = phasesOf(trace.analysis);
     const { analysis, meta } = trace;
     this.isTotals = isTotals(analysis, meta.events);
-    this.unknownFrom = recordedUntil(analysis, meta.ranks, meta.events).filter((ns) => ns < Infinity);
-    this.unknownFrom.sort();
+    const ofLanes = recordedUntilOf(analysis, meta);
+    const first = Float64Array.from({ length: meta.ranks }, (_, rank) => ofLanes[meta.firstLane[rank]!]!); // as tiles are
+    this.unknownFrom = first.filter((ns) => ns < Infinity).sort();
+    this.opens = opensOf(analysis);
     const whole = (p: Phase) => p.to - p.from > 0.95 * trace.meta.runtime;
     this.patterns = patternsOf(trace.analysis).filter((p) => !whole(p));
     this.element.addEventListener('pointerdown', (e) => this.down(e));
@@ -101,7 +105,7 @@ export class Minimap {
     }
   }
 
-  /** How much of it was waiting, by the time windows of the analysis: from the top. */
+  /** How much of it was waiting, by the time windows of the analysis, which leave out calls that nobody came back from: from the top. */
   private drawWaiting(g: CanvasRenderingContext2D, width: number, height: number): void {
     g.fillStyle = css(WAITING_STYLE.color);
     if (this.isTotals) this.drawOpen(g, width, height);
@@ -110,14 +114,15 @@ export class Minimap {
       const all = (num(x, 'useful_s') ?? 0) + (num(x, 'mpi_s') ?? 0);
       if (from === undefined || to === undefined || all <= 0) continue;
       const [x1, x2] = [this.x(from * 1e9), Math.min(width, this.x(to * 1e9))];
-      g.fillRect(x1, 0, Math.max(1, x2 - x1 - 0.5), (Math.min(1, (num(x, 'wait_s') ?? 0) / all) * height) / 2);
+      const wait = (num(x, 'wait_s') ?? 0) + openWaitIn(this.opens, from * 1e9, to * 1e9);
+      g.fillRect(x1, 0, Math.max(1, x2 - x1 - 0.5), (Math.min(1, wait / all) * height) / 2);
     }
   }
 
   /** Of calls that nobody came back from, where there are no such windows: how many wait from each moment on. */
   private drawOpen(g: CanvasRenderingContext2D, width: number, height: number): void {
-    const { analysis, meta } = this.trace;
-    const waiting = [...opensOf(analysis).values()].map((calls) => calls.find((x) => x.waits)).filter((x) => !!x);
+    const { meta } = this.trace;
+    const waiting = [...this.opens.values()].map((calls) => calls.find((x) => x.waits)).filter((x) => !!x);
     const changes = waiting.flatMap(({ from, to }) => [
       { at: from, by: 1 },
       { at: to, by: -1 },

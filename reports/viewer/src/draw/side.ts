@@ -1,10 +1,11 @@
 // side.ts - the panel beside the views: what is picked, statistics of the interval, the issues, where the time went.
-import { issues, list, num, str } from '../model/analysis';
-import type { Issue, Json } from '../model/analysis';
+import { issues, str } from '../model/analysis';
+import type { Issue } from '../model/analysis';
 import { extentOf, ranksOfThing } from '../model/picked';
 import type { Thing } from '../model/picked';
 import { scopeOf } from '../model/state';
-import { count, duration, plural } from '../layout/format';
+import { duration, plural } from '../layout/format';
+import { operationsOf } from '../model/open';
 import type { Session } from '../work/session';
 import type { Stats } from '../work/stats';
 import { ChainList } from './chain';
@@ -12,7 +13,7 @@ import { describe } from './describe';
 import { fill, h } from './dom';
 import { causeOf, goTo, links } from './follow';
 import type { Context } from './follow';
-import { statistics } from './statistics';
+import { OPEN_HINT, callsWithOpen, statistics } from './statistics';
 import { button } from './tools';
 
 export interface Panel {
@@ -109,9 +110,7 @@ function issueItem(c: Context, issue: Issue): HTMLElement {
 }
 
 function operations(trace: Session): HTMLElement {
-  const rows = list(trace.analysis, 'operations')
-    .map((x: Json) => ({ op: str(x, 'op'), calls: num(x, 'calls') ?? 0, time: num(x, 'time_s') }))
-    .sort((a, b) => (b.time ?? 0) - (a.time ?? 0));
+  const rows = operationsOf(trace.analysis).sort((a, b) => (b.time ?? 0) - (a.time ?? 0));
   const most = rows[0]?.time || 1;
   const bar = (time: number | undefined) => {
     const inner = h('span', {});
@@ -119,7 +118,7 @@ function operations(trace: Session): HTMLElement {
     return h('span', { class: 'bar' }, inner);
   };
   const time = (t: number | undefined) => (t === undefined ? 'not known' : duration(t * 1e9));
-  return h(
+  const table = h(
     'table',
     { class: 'ops' },
     h(
@@ -137,12 +136,14 @@ function operations(trace: Session): HTMLElement {
             'tr',
             {},
             h('td', {}, r.op, bar(r.time)),
-            h('td', { class: 'n' }, count(r.calls)),
+            h('td', { class: 'n' }, callsWithOpen(r.calls, r.open)),
             h('td', { class: 'n' }, time(r.time)),
           ),
         ),
     ),
   );
+  const key = rows.some((r) => r.open > 0) && h('p', { class: 'open-key' }, OPEN_HINT);
+  return h('div', {}, table, key);
 }
 
 /** Statistics of the marked interval, asked for anew when it, the ranks or the filter change. */

@@ -18,7 +18,7 @@ export interface Scene {
   pale(rank: number): boolean;
   selected: ReadonlySet<number>;
   focused: Placed | null;
-  cycle: readonly number[]; // of a deadlock, in its order
+  waits: readonly (readonly [number, number])[]; // of a deadlock: who for whom
 }
 
 interface Point {
@@ -52,11 +52,15 @@ function standsFor(placed: readonly Placed[], ranks: number): Int32Array {
 
 const radiusOf = (p: Placed) => Math.max(2.5, Math.min(p.width, p.height) * 0.25);
 
-/** From the rim of one icon to that of another, bent a little to the left of who sends. */
+const BESIDE = 40; // pixels from the middle of an icon to beside the words below it
+
+/** From the rim of one icon to that of another, bent a little to the left of who sends; up or down, around the words below icons. */
 function curveBetween(a: Placed, b: Placed): [Point, Point, Point] {
   const [dx, dy] = [b.x - a.x, b.y - a.y];
   const long = Math.hypot(dx, dy) || 1;
-  const bend = Math.min(0.16, 20 / long) + 0.04;
+  const steep = Math.max(0, Math.abs(dy) / long - 0.7) / 0.3;
+  const around = a.width > TEXT_MIN * 1.7 ? Math.min(0.9, (2 * BESIDE * steep) / long) : 0;
+  const bend = Math.max(around, Math.min(0.16, 20 / long) + 0.04);
   const c = { x: (a.x + b.x) / 2 + dy * bend, y: (a.y + b.y) / 2 - dx * bend };
   const rim = (p: Placed, to: Point) => {
     const d = Math.hypot(to.x - p.x, to.y - p.y) || 1;
@@ -214,12 +218,24 @@ function paintProcess(g: CanvasRenderingContext2D, p: Placed, rank: number, s: S
     g.fillStyle = doing === Doing.NonBlocking ? '#06251b' : theme.text;
     g.fillText(String(rank), p.x, p.y + 0.5);
   }
-  if (p.width > TEXT_MIN * 1.7 && doing >= Doing.NonBlocking) paintBelow(g, p, r, rank, doing, s);
   g.globalAlpha = 1;
 }
 
-function paintBelow(g: CanvasRenderingContext2D, p: Placed, r: number, rank: number, doing: Doing, s: Scene): void {
+/** To be read where arrows pass below it. */
+function paintText(g: CanvasRenderingContext2D, text: string, x: number, y: number, theme: Theme): void {
+  g.strokeStyle = theme.paper;
+  g.lineWidth = 4;
+  g.setLineDash([]);
+  g.strokeText(text, x, y);
+  g.fillText(text, x, y);
+}
+
+/** Below an icon: what it is in, and for how long. */
+function paintBelow(g: CanvasRenderingContext2D, p: Placed, rank: number, s: Scene): void {
   const { snapshot, theme } = s;
+  const doing = snapshot.doing[rank]! as Doing;
+  if (p.width <= TEXT_MIN * 1.7 || doing < Doing.NonBlocking) return;
+  const r = radiusOf(p);
   const inCall = doing <= Doing.Waits;
   const op = inCall
     ? (snapshot.ops[snapshot.op[rank]!] ?? '').replace(/^MPI_/, '')
@@ -231,16 +247,18 @@ function paintBelow(g: CanvasRenderingContext2D, p: Placed, r: number, rank: num
   const small = Math.max(9, Math.min(12, p.width * 0.14));
   const width = p.width * 0.98;
   g.font = `${small}px ${FAMILY}`;
+  g.textAlign = 'center';
   g.textBaseline = 'alphabetic';
   g.fillStyle = theme.text;
-  g.fillText(shortened(g, op, width), p.x, p.y + r + small + 2);
+  g.globalAlpha = s.pale(rank) ? 0.28 : 1;
+  paintText(g, shortened(g, op, width), p.x, p.y + r + small + 2, theme);
   if ((doing !== Doing.Waits && doing !== Doing.Dead) || p.height < 58) return;
   g.fillStyle = theme.dim;
   const until = snapshot.open[rank] ? snapshot.until[rank]! : snapshot.time;
   const since = duration(Math.max(0, until - snapshot.since[rank]!));
   const unreturned = snapshot.unreturned[rank] ?? 0;
   const dies = unreturned > 0 ? `in MPI, ${duration(unreturned)}` : 'outside MPI';
-  g.fillText(shortened(g, doing === Doing.Dead ? dies : since, width), p.x, p.y + r + 2 * small + 4);
+  paintText(g, shortened(g, doing === Doing.Dead ? dies : since, width), p.x, p.y + r + 2 * small + 4, theme);
 }
 
 /** From the bottom of a bar. */
@@ -415,11 +433,11 @@ function paintPlate(g: CanvasRenderingContext2D, x: number, y: number, c: Active
 }
 
 /** Who waits for whom for ever. */
-function paintCycle(g: CanvasRenderingContext2D, s: Scene): void {
+function paintDeadlock(g: CanvasRenderingContext2D, s: Scene): void {
   const of = standsFor(s.placed, s.snapshot.doing.length);
   g.strokeStyle = VERMILLION;
-  s.cycle.forEach((rank, k) => {
-    const [a, b] = [s.placed[of[rank]!], s.placed[of[s.cycle[(k + 1) % s.cycle.length]!]!]];
+  s.waits.forEach(([rank, other]) => {
+    const [a, b] = [s.placed[of[rank]!], s.placed[of[other]!]];
     if (!a || !b || a === b) return;
     const curve = curveBetween(a, b);
     g.lineWidth = 3;
@@ -462,6 +480,8 @@ export function paintStates(g: CanvasRenderingContext2D, scene: Scene, width: nu
     else if (!p.open) paintBox(g, p, p.item, scene);
     paintMarks(g, p, scene);
   }
+  paintDeadlock(g, scene);
+  for (const p of placed) if (typeof p.item === 'number') paintBelow(g, p, p.item, scene);
+  g.globalAlpha = 1;
   for (const { c, x, y } of plates) if (!placedAt(placed, x, y)?.open) paintPlate(g, x, y, c, scene.theme);
-  if (scene.cycle.length > 1) paintCycle(g, scene);
 }

@@ -31,6 +31,14 @@ function table(title: string, head: string[], rows: (string | HTMLElement)[][], 
   );
 }
 
+/** What the mark means. */
+export const OPEN_HINT = 'open: calls that ranks never came back from; they count to the end of their ranks';
+
+/** With how many of them are open. */
+export function callsWithOpen(calls: number, open: number): string {
+  return open > 0 ? `${count(calls)}, ${count(open)} open` : count(calls);
+}
+
 function named(row: Row, text: string, most: number): HTMLElement {
   return h('span', {}, text, bar(row.ns / Math.max(1, most)));
 }
@@ -45,7 +53,12 @@ function rowsOf<R extends Row>(
   const most = Math.max(...rows.map((r) => r.ns));
   const cells = rows
     .slice(0, ROWS_SHOWN)
-    .map((r) => [named(r, nameOf(r), most), count(r.calls), duration(r.ns), r.waitNs > 0 ? duration(r.waitNs) : '–']);
+    .map((r) => [
+      named(r, nameOf(r), most),
+      callsWithOpen(r.calls, r.open),
+      duration(r.ns),
+      r.waitNs > 0 ? duration(r.waitNs) : '–',
+    ]);
   return table(title, [first, 'calls', 'time', 'waiting'], cells, rows.length - ROWS_SHOWN);
 }
 
@@ -72,14 +85,16 @@ function histogram(lengths: number[]): HTMLElement | null {
 }
 
 export function csvOf(trace: Session, s: Stats): string {
-  const lines = ['table,name,calls,seconds,bytes,waiting_s'];
+  const lines = ['table,name,calls,open,seconds,bytes,waiting_s'];
   const put = (kind: string, name: string, r: Row) =>
-    lines.push([kind, cell(name), r.calls, r.ns / 1e9, r.bytes, r.waitNs / 1e9].join(','));
+    lines.push(
+      [kind, cell(name), r.calls, r.open, r.ns / 1e9, r.calls > r.open ? r.bytes : '', r.waitNs / 1e9].join(','),
+    );
   for (const r of s.operations) put('operation', r.name, r);
   for (const r of s.sites) put('call site', `${r.name} ${callSite(trace, r.site)}`, r);
   for (const r of s.ranks) put('rank', r.name, r);
-  for (const w of s.waits) lines.push(['waiting', cell(w.state), w.count, w.ns / 1e9, '', w.ns / 1e9].join(','));
-  lines.push(['messages', 'sent', s.messages.count, '', s.messages.bytes, ''].join(','));
+  for (const w of s.waits) lines.push(['waiting', cell(w.state), w.count, '', w.ns / 1e9, '', w.ns / 1e9].join(','));
+  lines.push(['messages', 'sent', s.messages.count, '', '', s.messages.bytes, ''].join(','));
   return `${lines.join('\n')}\n`;
 }
 
@@ -109,9 +124,10 @@ export function statistics(trace: Session, s: Stats, say: (text: string) => void
     h(
       'p',
       {},
-      `${duration(s.to - s.from)}: ${plural(s.calls, 'call')}, ${duration(s.ns)} in MPI, ` +
+      `${duration(s.to - s.from)}: ${plural(s.calls, 'call')}${s.open > 0 ? `, ${count(s.open)} of them open` : ''}, ${duration(s.ns)} in MPI, ` +
         `${plural(m.count, 'message')} sent (${bytes(m.bytes)}, the largest ${bytes(m.largest)})`,
     ),
+    s.open > 0 ? h('p', { class: 'open-key' }, OPEN_HINT) : null,
     s.read < s.of ? h('p', { class: 'hint' }, `so far: ${count(s.read)} of ${plural(s.of, 'chunk')} are read`) : null,
     rowsOf('Operations', 'operation', s.operations, (r) => r.name),
     s.waits.length > 0 ? table('Waiting', ['state', 'calls', 'time'], states, 0) : null,

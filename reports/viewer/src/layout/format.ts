@@ -42,6 +42,11 @@ export function exactMoment(ns: number): string {
   return a >= 1e6 ? `${(ns / 1e6).toFixed(6)} ms` : `${(ns / 1e3).toFixed(3)} µs`;
 }
 
+/** A place in the program without its folders: the end of it says which it is. */
+export function shortPlace(place: string): string {
+  return place.replace(/^\/(\S*\/)?/, '');
+}
+
 export function plural(n: number, word: string): string {
   return `${count(n)} ${word}${n === 1 ? '' : word.endsWith('s') ? 'es' : 's'}`;
 }

@@ -67,13 +67,6 @@ export function communicators(analysis: Json, ranks: number): Map<number, string
   return names;
 }
 
-/** Calls that the program made, all ranks together; those recorded singly may be fewer, or parts of long ones. */
-export function callCount(analysis: Json): number | undefined {
-  const operations = list(analysis, 'operations');
-  if (operations.length === 0) return undefined;
-  return operations.reduce<number>((sum, x) => sum + (num(x, 'calls') ?? 0), 0);
-}
-
 const SEVERITIES = ['low', 'medium', 'high'];
 
 export interface Issue {

@@ -1,6 +1,6 @@
 // live.ts - what is known of a running step: its samples in short, one after the other, what its ranks are in now, and which
 // sample is looked at. Pure.
-import { list, num, str } from './analysis';
+import { list, num, str, numbers } from './analysis';
 import type { Json } from './analysis';
 import type { Cell, Sheet } from './sheet';
 
@@ -138,13 +138,28 @@ export function clock(seconds: number): string {
 
 const seconds = (value: Cell): string => (typeof value === 'number' ? `${value.toFixed(value < 10 ? 1 : 0)} s` : '–');
 
+/** In a deadlock, or waiting for one; who has ended and is needed by them waits for nobody. */
+function stuckRanks(now: Json): Set<number> {
+  const stuck = new Set<number>();
+  for (const x of list(now, 'deadlock')) {
+    const ended = num(x, 'ended');
+    for (const rank of numbers(x, 'ranks')) if (rank !== ended) stuck.add(rank);
+  }
+  return stuck;
+}
+
 /** What each rank is in now (mpitrace/live/1). */
 export function nowSheet(now: Json): Sheet {
   const cell = (x: Json, name: string): Cell => num(x, name) ?? (str(x, name) || null);
+  const stuck = stuckRanks(now);
   const columns = [
     { name: 'rank', title: 'Rank' },
     { name: 'node', title: 'Node' },
-    { name: 'state', title: 'State' },
+    {
+      name: 'state',
+      title: 'State',
+      show: (value: Cell, [rank]: Cell[]) => (stuck.has(Number(rank)) ? 'deadlock' : String(value ?? '')),
+    },
     { name: 'op', title: 'Call' },
     { name: 'since_s', title: 'For', show: seconds },
     { name: 'peer', title: 'Peer' },

@@ -44,6 +44,8 @@ export type EventThing = Call & {
   bytes: number;
   calls: number;
   collective: number; // number on its communicator from 0; -1: none, or not known
+  /** The rank never came back from it: it lasts to its end. needs: for that rank; -1: for any of several, or nobody knows. */
+  open?: { needs: number };
   /** Not before they were looked for. */
   waits?: WaitFact[];
   /** Messages that this call completed or, where it completes none, that it starts. */

@@ -27,7 +27,7 @@ import { Cursor, Parts, keysOf, linked, workOut } from './messages';
 import type { Linked } from './messages';
 import { isLog, readLog } from './mprov';
 import { traceOfLog } from './mprov_trace';
-import { opensOf, recordedUntil } from './open';
+import { opensOf, recordedUntil, recordedUntilOf } from './open';
 import type { Open } from './open';
 
 const LOG_BYTES_MAX = 64 * 2 ** 20; // more than a million entries have
@@ -45,6 +45,7 @@ export class Trace {
   readonly nodes: string[]; // by rank
   readonly opens: Map<number, Open[]>; // by rank: calls that it never came back from
   readonly recordedUntil: Float64Array; // by rank, ns: from then on single calls are missing; Infinity: none are
+  readonly laneRecordedUntil: Float64Array; // the same by lane
   private readonly byKind = new Map<Kind, Entry[]>();
   private readonly places = new Map<number, Map<number, Entry>>(); // by kind and level, by place there
   private windowStart: Float64Array | null = null; // of windows with calls
@@ -71,6 +72,7 @@ export class Trace {
     this.comms = communicators(analysis, meta.ranks);
     this.opens = opensOf(analysis);
     this.recordedUntil = recordedUntil(analysis, meta.ranks, meta.events);
+    this.laneRecordedUntil = recordedUntilOf(analysis, meta);
     this.nodes = [];
     for (const x of list(analysis, 'per_rank')) this.nodes[num(x, 'rank') ?? -1] = str(x, 'node');
   }

@@ -1,6 +1,8 @@
-// wait_tree.ts - waiting by state, below it by call site, across ranks: what the rows of the analysis add up to. Pure.
+// wait_tree.ts - waiting by state, below it by call site, across ranks: what the rows of the analysis add up to, and the calls that ranks
+// never came back from, which are in none of them. Pure.
 import { list, num, str } from './analysis';
 import type { CallSite, Json } from './analysis';
+import { NEVER_RETURNED, opensOf } from './open';
 import { isWaitingState } from './spans';
 
 export const COLUMNS_MAX = 256; // more ranks share one
@@ -61,17 +63,21 @@ export function waitTree(analysis: Json, ranks: number, sites: ReadonlyMap<numbe
   const columns = Math.ceil(ranks / each);
   const all = new Building();
   const states = new Map<string, { own: Building; sites: Map<number, Building> }>();
-  for (const x of list(analysis, 'wait_states')) {
-    const [state, rank] = [str(x, 'state'), num(x, 'rank') ?? -1];
-    if (rank < 0 || rank >= ranks || state === '') continue;
-    const [seconds, number, site] = [num(x, 'seconds') ?? 0, num(x, 'count') ?? 0, num(x, 'callsite') ?? -1];
+  const add = (state: string, rank: number, site: number, seconds: number, number: number) => {
+    if (rank < 0 || rank >= ranks || state === '') return;
     const at = states.get(state) ?? { own: new Building(), sites: new Map<number, Building>() };
     states.set(state, at);
     const below = at.sites.get(site) ?? new Building();
     at.sites.set(site, below);
     for (const b of [at.own, below]) b.add(rank, seconds, number);
     if (isWaitingState(state)) all.add(rank, seconds, number);
+  };
+  for (const x of list(analysis, 'wait_states')) {
+    const [rank, site] = [num(x, 'rank') ?? -1, num(x, 'callsite') ?? -1];
+    add(str(x, 'state'), rank, site, num(x, 'seconds') ?? 0, num(x, 'count') ?? 0);
   }
+  for (const [rank, calls] of opensOf(analysis))
+    for (const x of calls) if (x.waits) add(NEVER_RETURNED, rank, x.site, (x.to - x.from) / 1e9, 1);
   const most = <T>(of: Map<T, Building>) => [...of].sort((a, b) => b[1].seconds - a[1].seconds);
   const top = { key: 'all', level: 0, name: 'all waiting', site: -1, isPart: false, parent: '' };
   const rows = [all.sealed(each, columns, top)];

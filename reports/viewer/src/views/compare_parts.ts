@@ -3,6 +3,7 @@ import { h } from '../draw/dom';
 import { bytes, duration, percent } from '../layout/format';
 import { list, num, str } from '../model/analysis';
 import { EFFICIENCIES } from '../model/efficiencies';
+import { NEVER_RETURNED, openSums, operationsOf, opensOf } from '../model/open';
 import type { Session } from '../work/session';
 
 export interface Difference {
@@ -22,24 +23,34 @@ export function differences(a: Session, b: Session): Difference[] {
   };
   rows.push({ what: 'run, s', name: 'runtime', a: a.meta.runtime / 1e9, b: b.meta.runtime / 1e9, isShare: false });
   for (const [key, name, , depth] of EFFICIENCIES) if (depth < 2) share(name, key);
-  rows.push(...byName(a, b, 'operation, s', 'operations', 'op', 'time_s'));
-  rows.push(...byName(a, b, 'waiting, s', 'wait_totals', 'state', 'seconds'));
+  rows.push(...byName(a, b, 'operation, s', timesOf, (n) => n));
+  rows.push(...byName(a, b, 'waiting, s', waitsOf, (n) => n.replaceAll('_', ' ')));
   return rows;
 }
 
-function byName(a: Session, b: Session, what: string, key: string, name: string, value: string): Difference[] {
-  const read = (s: Session) => new Map(list(s.analysis, key).map((x) => [str(x, name), num(x, value) ?? 0]));
+type Values = Map<string, number>;
+
+const timesOf = (s: Session): Values => new Map(operationsOf(s.analysis).map(({ op, time }) => [op, time ?? 0]));
+
+/** By state, and in calls that ranks never came back from. */
+function waitsOf({ analysis }: Session): Values {
+  const waits = new Map(list(analysis, 'wait_totals').map((x) => [str(x, 'state'), num(x, 'seconds') ?? 0]));
+  const open = openSums(opensOf(analysis), () => NEVER_RETURNED).get(NEVER_RETURNED)?.waitNs ?? 0;
+  return open > 0 ? waits.set(NEVER_RETURNED, open / 1e9) : waits;
+}
+
+function byName(
+  a: Session,
+  b: Session,
+  what: string,
+  read: (s: Session) => Values,
+  say: (name: string) => string,
+): Difference[] {
   const [of, other] = [read(a), read(b)];
   const names = new Set([...of.keys(), ...other.keys()]);
   const rows = [...names].map((n) => {
     const [x, y] = [of.get(n) ?? null, other.get(n) ?? null];
-    return {
-      what,
-      name: n.replaceAll(/(?<!MPI|Cart)_/g, key === 'operations' ? '_' : ' '),
-      a: x,
-      b: y,
-      isShare: false,
-    };
+    return { what, name: say(n), a: x, b: y, isShare: false };
   });
   const by = (d: Difference) => Math.abs((d.b ?? 0) - (d.a ?? 0));
   return rows.sort((x, y) => by(y) - by(x));

@@ -228,7 +228,9 @@ class DistributionView implements ViewInstance {
     const { filter, filterText } = this.app.store.state;
     const parts: string[] = [];
     if (d) {
-      parts.push(`${count(d.total)} ${of}`);
+      parts.push(
+        `${count(d.total)} ${of}${d.open > 0 ? `, ${count(d.open)} of them open, to the end of their ranks` : ''}`,
+      );
       if (d.count[0]! > 0 && d.total > 0) parts.push(`${count(d.count[0]!)} with none`);
       if (d.most > 0) parts.push(`${this.text(d.least)} to ${this.text(d.most)}`);
       const reading = stillReading(d.read, d.of);

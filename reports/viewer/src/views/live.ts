@@ -351,11 +351,12 @@ class LivePage {
       this.grid.element.dataset.kind = String(number > 0);
       const isNumber = (i: number) => this.sheet.rows.some((row) => typeof row[i] === 'number');
       const wide = new Set(['callsite', 'op', 'most', 'in']);
+      const narrow = new Set(['rank', 'thread', 'since_s', 'peer', 'tag', 'calls']);
       this.grid.setColumns(
         this.sheet.columns.map((c, i) => ({
           key: c.name,
           title: c.title,
-          width: wide.has(c.name) ? 150 : 84,
+          width: wide.has(c.name) ? 150 : Math.max(narrow.has(c.name) ? 60 : 96, 7 * c.title.length + 14), // no title is cut
           isNumber: isNumber(i),
         })),
       );

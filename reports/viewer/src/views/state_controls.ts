@@ -140,6 +140,7 @@ export class Controls {
       oninput: () => act.seek((Number(this.bar.value) / BAR) * session.meta.runtime),
     });
     this.time = this.box('Moment in milliseconds', (x) => act.seek(x * 1e6));
+    this.time.classList.add('moment');
     this.number = this.box('Number of the state', (x) => act.set({ step: Math.max(0, Math.round(x)) }));
     this.top = this.topRow();
     this.bottom = h(

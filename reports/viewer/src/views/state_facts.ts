@@ -1,5 +1,8 @@
 // state_facts.ts - what the view of states keeps for itself, and what the analysis knows that they are shown with: members, switches, deadlocks.
 import { list, num, numbers, str } from '../model/analysis';
+import { opensOf } from '../model/open';
+import type { Open } from '../model/open';
+import { ranksInWords } from '../layout/state_words';
 import type { Session } from '../work/session';
 
 export const ID = 'states';
@@ -37,10 +40,26 @@ export function switchOf(session: Session): (rank: number) => string {
   return (rank) => byNode.get(session.nodes[rank] ?? '') ?? '';
 }
 
-/** Ranks that wait for each other for ever. */
+/** Ranks that wait for ever: each for the next, the last one for the first; or some for those that have ended. */
 export interface Deadlock {
   ranks: number[]; // in the order of the cycle
   what: string; // who waits in what for whom
+  waits: [number, number][]; // of them for whom
+  ended: number[]; // of them
+}
+
+/** Where the analysis has the calls that ranks never came back from, it knows who of them waits; else each does. */
+function deadlockOf(opens: ReadonlyMap<number, Open[]>, ranks: number[], what: string): Deadlock {
+  const waiting = (rank: number) => (opens.get(rank) ?? []).filter((x) => x.waits);
+  const isKnown = ranks.some((rank) => waiting(rank).length > 0);
+  const waits = ranks.flatMap((rank, k): [number, number][] => {
+    const next = ranks[(k + 1) % ranks.length]!;
+    const calls = waiting(rank);
+    if (isKnown && calls.length === 0) return [];
+    const other = calls.find((x) => x.needs === next)?.needs ?? calls.find((x) => x.needs >= 0)?.needs ?? next;
+    return [[rank, other]];
+  });
+  return { ranks, what, waits, ended: isKnown ? ranks.filter((rank) => waiting(rank).length === 0) : [] };
 }
 
 /** The one that has begun at that moment, ns. */
@@ -50,9 +69,19 @@ export function deadlockAt(session: Session, time: number): Deadlock | null {
       for (const example of list(x, 'examples')) {
         const begin = num(example, 'time_s');
         if (begin !== undefined && time >= begin * 1e9 - 1)
-          return { ranks: numbers(example, 'ranks'), what: str(example, 'what') };
+          return deadlockOf(opensOf(session.analysis), numbers(example, 'ranks'), str(example, 'what'));
       }
   return null;
+}
+
+export function deadlockInWords(d: Deadlock | null): string[] {
+  if (!d) return [];
+  const { ranks, what, waits, ended } = d;
+  const cycle = `deadlock: ranks ${[...ranks, ranks[0]].join(' → ')} wait for each other`;
+  const waiting = ranksInWords(waits.map(([rank]) => rank));
+  const over = `deadlock: ${waiting} ${waits.length === 1 ? 'waits' : 'wait'} for ${ranksInWords(ended)}, which ${ended.length === 1 ? 'has' : 'have'} ended`;
+  const first = ended.length > 0 ? [over] : ranks.length > 1 ? [cycle] : [];
+  return [...first, ...(what === '' ? [] : [what])];
 }
 
 /** Ranks that died by themselves, as the analysis says, before others because of them. */

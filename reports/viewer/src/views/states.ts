@@ -7,7 +7,7 @@ import { paintStates } from '../draw/states';
 import type { Scene } from '../draw/states';
 import { placeItems, placedAt } from '../layout/boxes';
 import type { Placed } from '../layout/boxes';
-import { count, duration, exactMoment, plural } from '../layout/format';
+import { count, duration, exactMoment, plural, shortPlace } from '../layout/format';
 import { DOING, activeInWords, changeInWords, processInWords, tally } from '../layout/state_words';
 import type { Names } from '../layout/state_words';
 import { hiddenBy } from '../model/containers';
@@ -18,8 +18,8 @@ import { Doing } from '../model/snapshot';
 import type { Snapshot, StatesQuery } from '../model/snapshot';
 import { Boxes } from './state_boxes';
 import { Controls } from './state_controls';
-import { ID, deadlockAt, firstDead, membersOf, switchOf } from './state_facts';
-import type { Deadlock, StatesState } from './state_facts';
+import { ID, deadlockAt, deadlockInWords, firstDead, membersOf, switchOf } from './state_facts';
+import type { StatesState } from './state_facts';
 import { stateSheet } from './state_sheet';
 import type { Census } from '../work/census';
 import type { App, View, ViewInstance } from './view';
@@ -32,13 +32,6 @@ const HELP =
   'Consistent global states. Left and right step, with Shift by 100; Space plays, R runs to what is chosen, N and P go through icons, ' +
   'Enter opens a container or selects a process, G puts the selected processes in a container, U takes it apart, ' +
   'W gives it the stage for itself.';
-
-function deadlockInWords(d: Deadlock | null): string[] {
-  if (!d) return [];
-  const { ranks, what } = d;
-  const cycle = ranks.length > 1 ? [`deadlock: ranks ${[...ranks, ranks[0]].join(' → ')} wait for each other`] : [];
-  return [...cycle, ...(what === '' ? [] : [what])];
-}
 
 class States implements ViewInstance {
   private snapshot: Snapshot | null = null;
@@ -72,7 +65,7 @@ class States implements ViewInstance {
     this.boxes = new Boxes(app);
     this.names = {
       comm: (id) => session.comms.get(id) ?? `communicator ${id}`,
-      site: (id) => session.callSites.get(id)?.place ?? '',
+      site: (id) => shortPlace(session.callSites.get(id)?.place ?? ''),
     };
     this.kinds = {
       ranks: session.meta.ranks,
@@ -292,8 +285,8 @@ class States implements ViewInstance {
     const shown = this.shownRanks(s);
     const { placed, focused } = this;
     const pale = (rank: number) => shown !== null && !shown.has(rank);
-    const cycle = deadlockAt(this.app.session, s.time)?.ranks ?? [];
-    return { snapshot: s, placed, theme: this.app.theme(), pale, selected, focused, cycle };
+    const waits = deadlockAt(this.app.session, s.time)?.waits ?? [];
+    return { snapshot: s, placed, theme: this.app.theme(), pale, selected, focused, waits };
   }
 
   /** Members of the communicators chosen: of any, or of all; null: all ranks. */
@@ -313,6 +306,7 @@ class States implements ViewInstance {
     this.controls.put(this.state(), s, sums, this.counted, { box, window: this.boxes.window() }, this.names);
     if (!s) return;
     const lines = this.lines(s);
+    const deadlock = deadlockAt(this.app.session, s.time);
     this.words.replaceChildren(...lines.map((text) => h('li', {}, text)));
     Object.assign(this.app.drawn, {
       statesStep: s.step,
@@ -331,7 +325,8 @@ class States implements ViewInstance {
         y: p.y,
         open: p.open,
       })),
-      statesCycle: deadlockAt(this.app.session, s.time)?.ranks ?? [],
+      statesCycle: deadlock?.ended.length === 0 ? deadlock.ranks : [],
+      statesDeadlock: deadlock?.waits ?? [],
     });
   }
 

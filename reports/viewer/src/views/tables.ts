@@ -9,9 +9,18 @@ import { isFiltering } from '../model/filter';
 import type { Cell, Sheet } from '../model/sheet';
 import { scopeOf } from '../model/state';
 import type { State } from '../model/state';
+import type { Session } from '../work/session';
 import type { Stats } from '../work/stats';
 import type { EventRow, MessageRow, TablePage, TableQuery } from '../work/table';
-import { COMM_COLUMNS, EVENT_COLUMNS, MESSAGE_COLUMNS, SITE_COLUMNS, commsOfRun, sitesOfRun } from './table_columns';
+import {
+  MESSAGE_COLUMNS,
+  OPEN_KEY,
+  commColumns,
+  commsOfRun,
+  eventColumns,
+  siteColumns,
+  sitesOfRun,
+} from './table_columns';
 import type { CommRow, SiteRow, TableColumn } from './table_columns';
 import { FILE_ROWS, sheetColumns } from './call_sheet';
 import type { App, View, ViewInstance } from './view';
@@ -43,12 +52,12 @@ const FIRST_SORT: Record<string, [string, boolean]> = {
 type AnyRow = EventRow | MessageRow | SiteRow | CommRow;
 type AnyColumn = TableColumn<AnyRow>;
 
-const COLUMNS = {
-  events: EVENT_COLUMNS,
-  messages: MESSAGE_COLUMNS,
-  sites: SITE_COLUMNS,
-  comms: COMM_COLUMNS,
-} as unknown as Record<string, AnyColumn[]>;
+const COLUMNS: Record<string, (session: Session) => unknown> = {
+  events: eventColumns,
+  messages: () => MESSAGE_COLUMNS,
+  sites: siteColumns,
+  comms: commColumns,
+};
 
 function isBefore(a: Cell, b: Cell): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
@@ -58,6 +67,7 @@ function isBefore(a: Cell, b: Cell): number {
 class Tables implements ViewInstance {
   private readonly grid: Grid;
   private readonly note = h('span', { class: 'note', role: 'status' });
+  private readonly openKey = h('p', { class: 'open-key', hidden: true }, OPEN_KEY);
   private readonly empty = h('p', { class: 'empty hint', hidden: true });
   private readonly kind;
   private columns: AnyColumn[] = [];
@@ -84,7 +94,7 @@ class Tables implements ViewInstance {
     });
     const words = 'The interval shown, the ranks selected and the filter hold here too';
     const tools = h('div', { class: 'tools', title: words }, this.kind.element, this.note);
-    fill(host, tools, this.grid.element, this.empty);
+    fill(host, tools, this.openKey, this.grid.element, this.empty);
   }
 
   destroy(): void {
@@ -124,8 +134,9 @@ class Tables implements ViewInstance {
 
   private begin(kind: string): void {
     this.shownKind = kind;
-    const hasThreads = this.app.session.meta.threads > 1;
-    this.columns = (COLUMNS[kind] ?? []).filter((c) => c.key !== 'thread' || hasThreads);
+    const { session } = this.app;
+    const columns = (COLUMNS[kind]?.(session) ?? []) as AnyColumn[];
+    this.columns = columns.filter((c) => c.key !== 'thread' || session.meta.threads > 1);
     const grid = (c: AnyColumn): GridColumn => {
       const { key, title, width } = c;
       return { key, title, width, isNumber: c.isNumber === true };
@@ -170,11 +181,13 @@ class Tables implements ViewInstance {
     const several = page.calls > page.total; // more calls than rows
     const noun = page.kind === 'messages' ? 'messages' : several ? 'rows' : 'calls';
     const tests = several ? ` of ${plural(page.calls, 'call')}, repeated tests as one` : '';
+    const open = page.open > 0 ? ` (${count(page.open)} open)` : '';
     const some = page.kept < page.total ? `, of which the first ${count(page.kept)} in this order are listed` : '';
     const reading = stillReading(page.read, page.of);
     this.say(
-      [`${count(page.total)} ${noun}${tests}${some}`, reading].filter((x) => x !== '').join('; '),
+      [`${count(page.total)} ${noun}${open}${tests}${some}`, reading].filter((x) => x !== '').join('; '),
       page.read === page.of && page.total === 0,
+      page.open,
     );
   }
 
@@ -214,15 +227,16 @@ class Tables implements ViewInstance {
     const s = this.stats;
     const reading = isWhole || !s ? '' : stillReading(s.read, s.of);
     const sites = `${plural(all.length, 'call site')}${isWhole ? ', all their calls' : ''}`;
-    this.say([sites, reading].filter((x) => x !== '').join('; '), all.length === 0);
+    const open = all.reduce((n, r) => n + r.open, 0);
+    this.say([sites, reading].filter((x) => x !== '').join('; '), all.length === 0, open);
   }
 
   private sitesCounted(): SiteRow[] {
     const { callSites } = this.app.session;
     return (this.stats?.sites ?? []).map((r) => {
       const { place = '', function: name = '' } = callSites.get(r.site) ?? {};
-      const { calls, ns, waitNs, bytes } = r;
-      return { id: r.site, op: r.name, place, function: name, calls, ns, waitNs, bytes };
+      const { calls, open, ns, waitNs, bytes } = r;
+      return { id: r.site, op: r.name, place, function: name, calls, open, ns, waitNs, bytes };
     });
   }
 
@@ -232,7 +246,8 @@ class Tables implements ViewInstance {
     const picked = this.app.picked();
     const id = picked ? picked.comm : -1;
     this.showAll(this.sorted(all), (r) => r.id === id);
-    this.say(`${plural(all.length, 'communicator')}, all their calls`, all.length === 0);
+    const open = all.reduce((n, r) => n + r.open, 0);
+    this.say(`${plural(all.length, 'communicator')}, all their calls`, all.length === 0, open);
   }
 
   private showAll<R extends AnyRow>(rows: R[], isPicked: (row: R) => boolean): void {
@@ -264,13 +279,15 @@ class Tables implements ViewInstance {
     Object.assign(this.app.drawn, { tableKind: this.shownKind, tableRows: total, tablePicked: picked });
   }
 
-  private say(text: string, isEmpty: boolean): void {
+  /** open: of the calls of these rows. */
+  private say(text: string, isEmpty: boolean, open: number): void {
     const { from, to, selected, filter, filterText } = this.app.store.state;
     const ranks = selected.size > 0 ? `, ${plural(selected.size, 'rank')} selected` : '';
     const only = isFiltering(filter) ? `; only ${filterText}` : '';
     const of = this.shownKind === 'comms' ? '' : ` in ${duration(to - from)}`;
     const words = `${text}${of}${ranks}${only}`;
     if (this.note.textContent !== words) this.note.textContent = words;
+    this.openKey.hidden = open === 0;
     this.empty.hidden = !isEmpty;
     this.empty.textContent = 'None in this interval. Zoom out, select other ranks, or remove the filter.';
   }
@@ -313,8 +330,9 @@ class Tables implements ViewInstance {
     const left = this.total > rows.length ? ` The first ${count(rows.length)} of ${plural(this.total, 'row')}.` : '';
     const columns = sheetColumns(this.columns);
     const title = KINDS.find(([kind]) => kind === this.shownKind)?.[1] ?? '';
+    const open = this.openKey.hidden ? '' : ` ${OPEN_KEY}.`;
     const cells = rows.map((row) => this.columns.map((c) => c.value(row, session)));
-    return { title, note: `${this.note.textContent}.${left}`, columns, rows: cells };
+    return { title, note: `${this.note.textContent}.${left}${open}`, columns, rows: cells };
   }
 
   private allRows(): Promise<AnyRow[]> {

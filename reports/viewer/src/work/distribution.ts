@@ -5,6 +5,7 @@ import type { MessageChunk, Segment } from '../decode/records';
 import type { Filter } from '../model/filter';
 import type { Passing } from '../model/passing';
 import type { Trace } from '../model/trace';
+import { opensIn } from './open_calls';
 import { eachCall, eachMessage } from './walk';
 import type { Progress } from './walk';
 
@@ -26,6 +27,7 @@ export interface Distribution {
   count: Float64Array; // by bin; of the first: nothing at all
   sum: Float64Array;
   total: number;
+  open: number; // of them: calls that ranks never came back from
   least: number; // above nothing
   most: number;
   read: number; // chunks
@@ -55,7 +57,7 @@ class Bins {
 
   constructor(metric: Metric) {
     const bins = () => new Float64Array(BINS);
-    this.all = { metric, count: bins(), sum: bins(), total: 0, least: Infinity, most: 0, read: 0, of: 0 };
+    this.all = { metric, count: bins(), sum: bins(), total: 0, open: 0, least: Infinity, most: 0, read: 0, of: 0 };
   }
 
   add(value: number, times = 1): void {
@@ -78,6 +80,10 @@ async function ofCalls(trace: Trace, q: DistributionQuery, bins: Bins, signal: A
   const isWait = q.metric === 'wait';
   const take = (p: Passing, i: number, s: Segment) => {
     const { chunk } = p;
+    if (opensIn(chunk)) {
+      if (q.metric === 'callBytes') return; // not known
+      bins.all.open++;
+    }
     if (q.metric === 'duration') bins.add(chunk.duration[i]!, callsOf(chunk, i));
     else bins.add(isWait ? p.waitNs(i, s) : bytesOf(chunk, i));
   };

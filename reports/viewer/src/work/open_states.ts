@@ -1,13 +1,14 @@
 // open_states.ts - calls that ranks never came back from in states of a run of which single calls are missing: behind the last window of
 // those that were recorded, if any were, stands one more in which ranks enter these, one after the other by time.
 // In: the analysis.  Out: a window as of cuts.ts; what a rank in such a call does.
-import type { EventChunk } from '../decode/records';
 import { linearise } from '../model/linear';
+import { opNumber } from '../model/open';
 import type { Open } from '../model/open';
 import { Doing } from '../model/snapshot';
 import type { Snapshot } from '../model/snapshot';
 import type { Trace } from '../model/trace';
 import { Needs } from './needs';
+import { chunkOf } from './open_calls';
 
 /** Whether there is such a window. */
 export function hasOpenWindow(trace: Trace): boolean {
@@ -25,35 +26,6 @@ function opensAfter({ opens, lanes, meta }: Trace, after: number): (Open | undef
   return found;
 }
 
-/** As events are, as far as states ask. */
-function chunkOf({ meta }: Trace, calls: readonly Open[]): EventChunk {
-  const n = calls.length;
-  const each = Uint32Array.from(calls, (_, i) => i);
-  return {
-    count: n,
-    segments: [],
-    start: Float64Array.from(calls, (x) => x.from),
-    duration: Float64Array.from(calls, (x) => x.to - x.from),
-    signature: each,
-    signatures: {
-      first: Uint32Array.of(0, n),
-      op: Uint32Array.from(calls, (x) => Math.max(0, meta.ops.indexOf(x.op))),
-      class: Uint8Array.from(calls, (x) => x.class),
-      callSite: Int32Array.from(calls, (x) => x.site),
-      comm: Uint32Array.from(calls, (x) => x.comm),
-      peer: Int32Array.from(calls, (x) => x.needs),
-      tag: new Int32Array(n),
-      bytes: new Float64Array(n),
-      messageBytes: new Float64Array(n),
-      flags: new Uint8Array(n),
-    },
-    calls: { index: new Uint32Array(0), value: new Float64Array(0) },
-    bytes: { index: new Uint32Array(0), value: new Float64Array(0) },
-    threads: null,
-    wait: null,
-  };
-}
-
 /** at: its place among the windows; first: number of its first step; after: the end of all calls that were recorded. */
 export function openWindow(trace: Trace, at: number, first: number, after: number) {
   const ofLane = opensAfter(trace, after);
@@ -61,7 +33,7 @@ export function openWindow(trace: Trace, at: number, first: number, after: numbe
   for (let lane = 0; lane < trace.lanes; lane++) laneFirst[lane + 1] = laneFirst[lane]! + Number(!!ofLane[lane]);
   const opens = ofLane.filter((x) => x !== undefined);
   const lane = Uint32Array.from(ofLane.flatMap((x, k) => (x ? [k] : [])));
-  const chunk = chunkOf(trace, opens);
+  const chunk = chunkOf(trace, opens, (x) => x.needs);
   const none = new Uint32Array(opens.length);
   const needs = new Needs(trace.meta, { window: none, lane, index: chunk.signature }, laneFirst, at);
   const problem = {
@@ -88,7 +60,7 @@ export function putOpen(trace: Trace, calls: readonly Open[], rank: number, out:
   const open = calls.find((x) => x.waits) ?? calls[0]!;
   out.doing[rank] = open.waits ? Doing.Waits : Doing.Blocking;
   out.open[rank] = true;
-  out.op[rank] = Math.max(0, trace.meta.ops.indexOf(open.op));
+  out.op[rank] = opNumber(trace.meta, open.op);
   out.class[rank] = open.class;
   out.comm[rank] = open.comm;
   out.site[rank] = open.site;

@@ -10,6 +10,7 @@ import type { Line } from '../layout/pick';
 import { planBars, planMessages, planTiles } from '../layout/plan';
 import { rankRange, rowAt, rowOfRanks, visibleRows, yOf } from '../layout/rows';
 import { isFiltering, messageFilter } from '../model/filter';
+import type { Open } from '../model/open';
 import type { Call, Thing } from '../model/picked';
 import type { Trace } from '../model/trace';
 import type { Camera } from './camera';
@@ -60,15 +61,16 @@ export function underPointer(trace: Trace, camera: Camera, x: number, y: number)
   const time = from + (x / width) * (to - from);
   const w = windowOf(camera);
   const plan = planBars(trace, w);
-  if (onBar && plan.detail === 'events' && ranks.length === 1) {
-    const thread = threadAt(trace, camera, ranks[0]!, inBar);
+  const isEvents = plan.detail === 'events';
+  const thread = isEvents && ranks.length === 1 ? threadAt(trace, camera, ranks[0]!, inBar) : -1;
+  if (onBar && isEvents && ranks.length === 1) {
     const chunks = here<EventChunk>(trace, plan.entries).map((c) => c.value);
     const event = eventAt(chunks, ranks[0]!, time, (3 * (to - from)) / width, thread);
     if (event) return eventThing(trace, event);
   }
-  const open = onBar && ranks.length === 1 ? openAt(trace, ranks[0]!, time) : null;
+  const open = onBar && ranks.length === 1 ? openAt(trace, ranks[0]!, thread, time) : null;
   if (open) return open;
-  const missing = onBar && (plan.detail === 'events' || ranks.length > 1) ? unrecordedAt(trace, ranks, time) : null;
+  const missing = onBar && (isEvents || ranks.length > 1) ? unrecordedAt(trace, ranks, thread, time) : null;
   if (missing) return missing;
   if (camera.showMessages && !onBar) return messageUnder(trace, camera, x, y);
   if (ranks.length > 1) return groupAt(trace, camera, ranks, time);
@@ -77,9 +79,11 @@ export function underPointer(trace: Trace, camera: Camera, x: number, y: number)
 
 const UNRECORDED = 'not known: single calls were not recorded';
 
-/** Where single calls of one of these ranks are missing. */
-function unrecordedAt(trace: Trace, ranks: number[], time: number): Shares | null {
-  const missing = ranks.filter((rank) => trace.recordedUntil[rank]! <= time);
+/** Where single calls of one of these ranks, or of that thread of the only one, are missing. */
+function unrecordedAt(trace: Trace, ranks: number[], thread: number, time: number): Shares | null {
+  const until = (rank: number) =>
+    thread < 0 ? trace.recordedUntil[rank]! : trace.laneRecordedUntil[trace.meta.firstLane[rank]! + thread]!;
+  const missing = ranks.filter((rank) => until(rank) <= time);
   if (time < 0 || time >= trace.meta.runtime || missing.length === 0) return null;
   if (ranks.length === 1) return { kind: 'shares', title: `Rank ${ranks[0]}`, rows: [['', UNRECORDED]] };
   const at = missing.flatMap((rank) => trace.opens.get(rank)?.find((x) => x.from <= time && time < x.to) ?? []);
@@ -93,9 +97,10 @@ function unrecordedAt(trace: Trace, ranks: number[], time: number): Shares | nul
   return { kind: 'shares', title: plural(ranks.length, 'rank'), rows: rows.filter(([, n]) => n !== '0') };
 }
 
-/** A call that the rank never came back from. */
-function openAt(trace: Trace, rank: number, time: number): Shares | null {
-  const open = trace.opens.get(rank)?.find((x) => x.from <= time && time < x.to);
+/** A call that the rank, or that thread of it, never came back from. */
+function openAt(trace: Trace, rank: number, thread: number, time: number): Shares | null {
+  const isHere = (x: Open) => x.from <= time && time < x.to && (thread < 0 || x.thread === thread);
+  const open = trace.opens.get(rank)?.find(isHere);
   if (!open) return null;
   const site = trace.callSites.get(open.site)?.place ?? '';
   const rows: [string, string][] = [['lasts', `${duration(open.to - open.from)}, to the end of the rank`]];
@@ -171,7 +176,7 @@ function sharesAt(trace: Trace, camera: Camera, rank: number, time: number): Sha
   const rows: [string, string][] = [];
   for (let c = 1; c <= PLANES; c++) if (part(c) > 0) rows.push([CLASSES[c]!.name, percent(part(c))]);
   if (meta.threads > 1) rows.push(['', 'of the first thread']);
-  const missing = trace.recordedUntil.subarray(first, last + 1).some((ns) => ns <= time);
+  const missing = trace.meta.firstLane.subarray(first, last + 1).some((lane) => trace.laneRecordedUntil[lane]! <= time);
   if (rows.length === 0) rows.push(missing ? ['', UNRECORDED] : ['outside MPI', '100 %']);
   if (last > first) rows.push(...wholeRun(trace, first, last));
   return { kind: 'shares', title, rows };

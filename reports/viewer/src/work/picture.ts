@@ -226,10 +226,11 @@ export class Drawing {
     const { trace } = this;
     let [first, last] = [Infinity, 0];
     for (const lane of lanes) {
+      const until = trace.laneRecordedUntil[lane]!;
+      if (until === Infinity) continue;
       const rank = trace.rankOfLane(lane);
-      if (trace.recordedUntil[rank] === Infinity) continue;
       const thread = lane - trace.meta.firstLane[rank]!;
-      first = Math.min(first, trace.recordedUntil[rank]!);
+      first = Math.min(first, until);
       last = Math.max(last, trace.opens.get(rank)?.find((open) => open.thread === thread)?.from ?? Infinity);
     }
     if (first < last) s.mark(Known.Unrecorded, this.x(first), this.x(Math.min(trace.meta.runtime, last)));

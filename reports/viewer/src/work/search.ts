@@ -5,7 +5,9 @@ import type { EventChunk } from '../decode/records';
 import type { Filter } from '../model/filter';
 import type { EventThing } from '../model/picked';
 import { passingIn } from '../model/passing';
+import type { Passing } from '../model/passing';
 import type { Trace } from '../model/trace';
+import { Recorded, openPassing } from './open_calls';
 import { eventThing } from './things';
 
 export interface SearchQuery {
@@ -31,8 +33,7 @@ interface Hit {
 const isBefore = (a: { start: number; rank: number }, b: { start: number; rank: number }) =>
   a.start < b.start || (a.start === b.start && a.rank < b.rank);
 
-async function hitsIn(trace: Trace, e: Entry, filter: Filter, signal: AbortSignal): Promise<Hit[]> {
-  const { chunk, passes } = await passingIn(trace, e, filter, false, signal);
+function hitsIn({ chunk, passes }: Passing): Hit[] {
   const hits: Hit[] = [];
   for (const s of chunk.segments) {
     if (s.carried) continue;
@@ -54,21 +55,39 @@ export async function search(
   const windows = new Map<number, Entry[]>();
   for (const e of entries) windows.set(e.seq, [...(windows.get(e.seq) ?? []), e]);
   const found: Found = { thing: null, before: 0, total: 0, counted: false };
-  let best: Hit | null = null;
+  let best = null as Hit | null;
+  /** Whether one of them lies ahead. */
+  const aim = (hits: Hit[]): boolean => {
+    let any = false;
+    for (const hit of hits) {
+      const ahead = q.forward ? isBefore(q.from, hit) : isBefore(hit, q.from);
+      any ||= ahead;
+      if (ahead && (!best || (q.forward ? isBefore(hit, best) : isBefore(best, hit)))) best = hit;
+    }
+    return any;
+  };
+  const countAll = (hits: Hit[]) => {
+    found.total += hits.length;
+    for (const hit of hits) if (isBefore(hit, q.from)) found.before++;
+  };
+  const recorded = new Recorded(trace);
+  aim(hitsIn(openPassing(trace, q.filter, recorded))); // in no window
   let said = false;
   for (const [, list] of q.forward ? windows : [...windows].reverse()) {
-    for (const e of list)
-      for (const hit of await hitsIn(trace, e, q.filter, signal)) {
-        found.total++;
-        if (isBefore(hit, q.from)) found.before++;
-        const ahead = q.forward ? isBefore(q.from, hit) : isBefore(hit, q.from);
-        if (ahead && (!best || (q.forward ? isBefore(hit, best) : isBefore(best, hit)))) best = hit;
-      }
+    let any = false;
+    for (const e of list) {
+      const p = await passingIn(trace, e, q.filter, false, signal);
+      recorded.see(p.chunk);
+      const hits = hitsIn(p);
+      countAll(hits);
+      any = aim(hits) || any;
+    }
     signal.throwIfAborted();
-    if (best && !said) {
+    if (any && best && !said) {
       said = true;
       say({ ...found, thing: eventThing(trace, best) });
     }
   }
+  countAll(hitsIn(openPassing(trace, q.filter, recorded)));
   return { ...found, thing: best && eventThing(trace, best), counted: true };
 }

@@ -166,7 +166,10 @@ function putRank(r: Reader, place: Place, rank: number, out: Snapshot): void {
     if (isIn(w, call, done)) {
       ended = false;
       putCall(r, place, rank, call, out);
-    } else if (r.cuts.lastEnd[lane]! > out.time || call + 1 < w.problem.laneFirst[lane + 1]!) ended = ended && false;
+    } else {
+      const next = call >= 0 ? call + 1 : w.problem.laneFirst[lane]!;
+      if (r.cuts.lastEnd[lane]! > out.time || next < w.problem.laneFirst[lane + 1]!) ended = false;
+    }
   }
   if (out.doing[rank]! > Doing.NotBegun) return;
   const until = r.trace.recordedUntil[rank]!;

@@ -1,5 +1,5 @@
-// stats.ts - statistics of an interval: by operation, call site, rank; waiting by state; messages; lengths of calls. Exact: every call
-// that overlaps the interval counts, its time only as far as it lies inside. Read chunk by chunk, what is counted so far is said.
+// stats.ts - statistics of an interval: by operation, call site, rank; waiting by state; messages; lengths of calls. Exact: every call, also
+// one that its rank never came back from, that overlaps the interval counts, its time only as far as it lies inside. Read chunk by chunk, what is counted so far is said.
 import { Kind } from '../decode/layout';
 import type { Entry } from '../decode/layout';
 import { bytesOf, callsOf } from '../decode/records';
@@ -7,11 +7,13 @@ import type { EventChunk } from '../decode/records';
 import { WAIT_STATES } from '../decode/waits';
 import { messageFilter } from '../model/filter';
 import type { Filter } from '../model/filter';
+import { NEVER_RETURNED } from '../model/open';
 import { earliestOf, passingIn } from '../model/passing';
 import type { Passing } from '../model/passing';
 import { spansIn } from '../model/spans';
 import type { Spans } from '../model/spans';
 import type { Trace } from '../model/trace';
+import { Recorded, openPassing, opensIn } from './open_calls';
 import { ahead, rangeOf } from './walk';
 
 export const LENGTH_BINS = 40; // of powers of two, from 1 ns
@@ -26,6 +28,7 @@ export interface StatsQuery {
 export interface Row {
   name: string;
   calls: number;
+  open: number; // of them: ranks never came back from these
   ns: number; // inside of the interval
   bytes: number;
   waitNs: number;
@@ -37,6 +40,7 @@ export interface Stats {
   read: number; // chunks
   of: number;
   calls: number;
+  open: number;
   ns: number;
   operations: Row[];
   sites: (Row & { site: number })[];
@@ -62,7 +66,7 @@ class Sums {
     this.wanted = q.ranks.length > 0 ? new Set(q.ranks) : null;
     const messages = { count: 0, bytes: 0, largest: 0 };
     const lists = { operations: [], sites: [], ranks: [], waits: [], lengths: new Array<number>(LENGTH_BINS).fill(0) };
-    this.stats = { from: q.from, to: q.to, read: 0, of, calls: 0, ns: 0, messages, ...lists };
+    this.stats = { from: q.from, to: q.to, read: 0, of, calls: 0, open: 0, ns: 0, messages, ...lists };
   }
 
   isWanted(rank: number): boolean {
@@ -89,6 +93,12 @@ class Sums {
     }
   }
 
+  private wait(state: string, ns: number, rows: (Row | undefined)[]): void {
+    const sum = this.waits.get(state) ?? { state, count: 0, ns: 0 };
+    this.waits.set(state, { state, count: sum.count + 1, ns: sum.ns + ns });
+    for (const row of rows) if (row) row.waitNs += ns;
+  }
+
   private event(chunk: EventChunk, i: number, rank: number, ns: number): void {
     const { stats } = this;
     const s = chunk.signature[i]!;
@@ -96,17 +106,22 @@ class Sums {
     const bytes = bytesOf(chunk, i);
     const op = this.trace.meta.ops[chunk.signatures.op[s]!] ?? '?';
     const site = chunk.signatures.callSite[s]!;
-    const empty = { calls: 0, ns: 0, bytes: 0, waitNs: 0 };
-    for (const row of [
+    const empty = { calls: 0, open: 0, ns: 0, bytes: 0, waitNs: 0 };
+    const call = opensIn(chunk)?.[i];
+    const rows = [
       this.rowOf(this.ops, op, () => ({ name: op, ...empty })),
       this.rowOf(this.sites, site, () => ({ name: op, site, ...empty })),
       this.rowOf(this.ranks, rank, () => ({ name: String(rank), rank, ...empty })),
-    ]) {
+    ];
+    for (const row of rows) {
       row.calls += calls;
+      row.open += call ? 1 : 0;
       row.ns += ns;
       row.bytes += bytes;
     }
+    if (call?.waits) this.wait(NEVER_RETURNED, ns, rows);
     stats.calls += calls;
+    stats.open += call ? 1 : 0;
     stats.ns += ns;
     stats.lengths[Math.min(LENGTH_BINS - 1, Math.floor(Math.log2(Math.max(1, chunk.duration[i]!))))]! += calls;
   }
@@ -121,15 +136,9 @@ class Sums {
       if (ns <= 0 || !this.isWanted(rank)) continue;
       if ((sites.size > 0 && !sites.has(spans.site[i]!)) || (classes.size > 0 && !classes.has(spans.class[i]!)))
         continue;
-      const state = WAIT_STATES[spans.state[i]!] || 'waiting';
-      const row = this.waits.get(state) ?? { state, count: 0, ns: 0 };
-      this.waits.set(state, { state, count: row.count + 1, ns: row.ns + ns });
       const site = this.sites.get(spans.site[i]!);
-      if (site) site.waitNs += ns;
-      const own = this.ranks.get(rank);
-      if (own) own.waitNs += ns;
-      const op = site && this.ops.get(site.name);
-      if (op) op.waitNs += ns;
+      const rows = [site, this.ranks.get(rank), site && this.ops.get(site.name)];
+      this.wait(WAIT_STATES[spans.state[i]!] || 'waiting', ns, rows);
     }
   }
 
@@ -168,6 +177,7 @@ export async function statsOf(
   const sums = new Sums(trace, q, all.length);
   const isEarliest = earliestOf(events);
   const passes = messageFilter(q.filter, trace.callSites);
+  const recorded = new Recorded(trace);
   let said = performance.now();
   const isCalls = new Set(events);
   const begin = (e: Entry) =>
@@ -177,8 +187,11 @@ export async function statsOf(
         ? trace.waits(e, signal)
         : trace.messages(e, signal);
   for await (const e of ahead(all, signal, begin)) {
-    if (sums.stats.read < events.length) sums.events(await passingIn(trace, e, q.filter, false, signal), isEarliest(e));
-    else if (sums.stats.read < events.length + waits.length) sums.spans(await spansIn(trace, e, signal));
+    if (sums.stats.read < events.length) {
+      const p = await passingIn(trace, e, q.filter, false, signal);
+      recorded.see(p.chunk);
+      sums.events(p, isEarliest(e));
+    } else if (sums.stats.read < events.length + waits.length) sums.spans(await spansIn(trace, e, signal));
     else {
       const c = await trace.messages(e, signal);
       for (let i = 0; i < c.count; i++)
@@ -190,5 +203,6 @@ export async function statsOf(
     said = performance.now();
     say(sums.sealed());
   }
+  sums.events(openPassing(trace, q.filter, recorded), false);
   return sums.sealed();
 }

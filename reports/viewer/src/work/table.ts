@@ -10,6 +10,7 @@ import type { Passing } from '../model/passing';
 import type { MessageFact } from '../model/picked';
 import type { Trace } from '../model/trace';
 import { waitedIn } from '../model/waited';
+import { OPEN_ENTRY, openChunk, openIndex, opensIn } from './open_calls';
 import { Order } from './sorting';
 import type { Place } from './sorting';
 import { eventThing, messageFact } from './things';
@@ -45,6 +46,7 @@ export interface EventRow {
   tag: number;
   comm: number;
   site: number;
+  open: boolean; // the rank never came back from it: to its end; bytes and tag are not known
 }
 
 export type MessageRow = MessageFact & { transit: number; late: number };
@@ -55,6 +57,7 @@ export interface TablePage {
   rows: (EventRow | MessageRow)[];
   total: number; // that there are
   calls: number; // that they stand for: unsuccessful tests one after the other are one
+  open: number; // of them: ranks never came back from these
   kept: number; // that can be shown
   read: number; // chunks
   of: number;
@@ -65,6 +68,7 @@ interface Listing {
   key: string;
   order: Order;
   calls: number;
+  open: number;
   read: number;
   of: number;
 }
@@ -102,6 +106,7 @@ function eventKey(sort: string, names: Names): EventKey {
     op: (c, i) => names.ops.get(c.signatures.op[signature(c, i)]!) ?? -1,
     start: (c, i) => c.start[i]!,
     duration: (c, i) => c.duration[i]!,
+    returned: (c) => (opensIn(c) ? 0 : 1),
     wait: (_c, i, s, p) => p.waitNs(i, s),
     calls: (c, i) => callsOf(c, i),
     bytes: (c, i) => bytesOf(c, i),
@@ -138,9 +143,10 @@ function teller(say: Say): Say {
 
 async function listEvents(trace: Trace, q: TableQuery, l: Listing, signal: AbortSignal, say: Say): Promise<void> {
   const keyOf = eventKey(q.sort, namesOf(trace));
-  const take = (p: Passing, i: number, s: Segment, e: Entry) => {
-    l.order.add(e.id, i, keyOf(p.chunk, i, s, p), p.chunk.start[i]!);
+  const take = (p: Passing, i: number, s: Segment, entry: number) => {
+    l.order.add(entry, i, keyOf(p.chunk, i, s, p), p.chunk.start[i]!);
     l.calls += callsOf(p.chunk, i);
+    l.open += Number(entry === OPEN_ENTRY);
   };
   await eachCall(trace, q, q.sort === 'wait', signal, take, (read, of) => say(Object.assign(l, { read, of })));
 }
@@ -152,7 +158,29 @@ async function listMessages(trace: Trace, q: TableQuery, l: Listing, signal: Abo
   await eachMessage(trace, q, signal, take, (read, of) => say(Object.assign(l, { read, of })));
 }
 
+function openRow(trace: Trace, index: number): EventRow {
+  const chunk = openChunk(trace);
+  const { ref, rank, thread, op, class: kind, start, duration, peer } = eventThing(trace, { chunk, index });
+  const { comm, site, waits } = opensIn(chunk)![index]!;
+  const unknown = { calls: 1, bytes: 0, tag: -1, open: true };
+  return {
+    ref,
+    rank,
+    thread,
+    op,
+    class: kind,
+    start,
+    duration,
+    peer,
+    comm,
+    site,
+    wait: waits ? duration : 0,
+    ...unknown,
+  };
+}
+
 async function eventRow(trace: Trace, { entry, index }: Place, signal: AbortSignal): Promise<EventRow> {
+  if (entry === OPEN_ENTRY) return openRow(trace, index);
   const e = trace.entryOf(entry)!;
   const chunk = await trace.events(e, signal);
   const thing = eventThing(trace, { chunk, index });
@@ -162,7 +190,7 @@ async function eventRow(trace: Trace, { entry, index }: Place, signal: AbortSign
   const wait = waited?.ns(segment.lane, start, start + duration) ?? 0;
   return {
     ...{ ref, rank, thread, op, class: thing.class, start, duration, wait },
-    ...{ calls, bytes, peer, tag, comm, site: callSite },
+    ...{ calls, bytes, peer, tag, comm, site: callSite, open: false },
   };
 }
 
@@ -175,6 +203,10 @@ async function rowOf(trace: Trace, kind: TableKind, place: Place, signal: AbortS
 /** Where what is picked stands in its chunk. */
 async function placeOf(trace: Trace, ref: string): Promise<Place | null> {
   const [a, b, c] = ref.slice(1).split('.').map(Number) as [number, number, number];
+  if (ref[0] === 'n') {
+    const index = openIndex(openChunk(trace), a, b);
+    return index >= 0 ? { entry: OPEN_ENTRY, index } : null;
+  }
   if (ref[0] === 'm' || ref[0] === 'o') return { entry: a, index: b };
   if (ref[0] !== 'e' || !(a < trace.meta.windows) || !(b < trace.lanes)) return null;
   const e = trace.eventEntry(a, b);
@@ -189,7 +221,8 @@ async function pageOf(trace: Trace, q: TableQuery, l: Listing, signal: AbortSign
   const isKind = (q.kind === 'messages') === q.picked.startsWith('m');
   const at = picked && isKind ? l.order.find(picked) : -1;
   const { total, kept } = l.order;
-  return { kind: q.kind, first: q.first, rows, total, calls: l.calls, kept, read: l.read, of: l.of, at };
+  const { calls, open, read, of } = l;
+  return { kind: q.kind, first: q.first, rows, total, calls, open, kept, read, of, at };
 }
 
 export async function tableOf(
@@ -202,7 +235,7 @@ export async function tableOf(
   const key = JSON.stringify([from, to, ranks, filter, kind, sort, descending]);
   const same = known.get(trace);
   if (same?.key === key) return pageOf(trace, q, same, signal);
-  const l: Listing = { key, order: new Order(descending), calls: 0, read: 0, of: 0 };
+  const l: Listing = { key, order: new Order(descending), calls: 0, open: 0, read: 0, of: 0 };
   const tell = teller(async (part) => say(await pageOf(trace, q, part, signal)));
   if (kind === 'events') await listEvents(trace, q, l, signal, tell);
   else await listMessages(trace, q, l, signal, tell);

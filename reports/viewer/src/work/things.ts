@@ -1,14 +1,17 @@
 // things.ts - facts of single calls, messages and collective operations, by what is under the pointer or by their names. An event's ref is
-// e<window>.<lane>.<index> (version 1: o<chunk>.<index>), a message's m<chunk>.<index>, a collective's c<communicator>.<k>.<a call of it>.
+// e<window>.<lane>.<index> (version 1: o<chunk>.<index>; one that a rank never came back from: n<rank>.<thread>), a message's m<chunk>.<index>, a collective's c<communicator>.<k>.<a call of it>.
 import { Kind } from '../decode/layout';
 import type { Entry } from '../decode/layout';
 import { Flag, NOWHERE, bytesOf, callsOf, collectiveOf, segmentOf, threadOf } from '../decode/records';
 import type { EventChunk, EventRef, MessageChunk } from '../decode/records';
 import { eventIn } from '../decode/positions';
 import { eventAt } from '../layout/pick';
+import { NEVER_RETURNED } from '../model/open';
+import type { Open } from '../model/open';
 import type { Call, CollectiveThing, EventThing, MessageFact, MessageThing, Thing, WaitFact } from '../model/picked';
 import type { Trace } from '../model/trace';
 import { bytesCameTo, waitsOf } from '../model/waits';
+import { openChunk, openIndex, opensIn } from './open_calls';
 
 const MESSAGES_SHOWN = 64;
 const PART_CHUNKS_MAX = 1024; // that a collective is looked for in
@@ -18,6 +21,7 @@ const homes = new WeakMap<EventChunk, Entry>();
 
 export function refOf(trace: Trace, e: EventRef): string {
   const s = segmentOf(e.chunk, e.index);
+  if (opensIn(e.chunk)) return `n${s.rank}.${s.thread}`;
   if (s.window !== NOWHERE) return `e${s.window}.${s.lane}.${s.index + e.index - s.first}`;
   const home = homes.get(e.chunk) ?? trace.kind(Kind.Events).find((x) => trace.chunks.peek(x) === e.chunk);
   if (home) homes.set(e.chunk, home);
@@ -54,7 +58,15 @@ export function eventThing(trace: Trace, e: EventRef): EventThing {
     bytes: bytesOf(chunk, i),
     calls: callsOf(chunk, i),
     collective: collectiveOf(chunk, i),
+    ...(opensIn(chunk) ? openFacts(opensIn(chunk)![i]!) : {}),
   };
+}
+
+/** Of a call that a rank never came back from; what it would have moved is not known. */
+function openFacts(x: Open): Partial<EventThing> {
+  const { comm, needs, waits } = x;
+  const waited = { state: NEVER_RETURNED, ns: x.to - x.from, part: false, causer: null };
+  return { comm, open: { needs }, waits: waits ? [waited] : [], messages: [] };
 }
 
 export function messageFact(ref: string, c: MessageChunk, i: number): MessageFact {
@@ -102,6 +114,7 @@ async function messagesWith(trace: Trace, e: EventRef): Promise<MessageFact[]> {
 /** A call with all that the file knows about it. */
 export async function wholeEvent(trace: Trace, e: EventRef): Promise<EventThing> {
   const thing = eventThing(trace, e);
+  if (thing.open) return thing;
   const waits = await waitFacts(trace, e);
   const bytes = thing.bytes + (await bytesCameTo(trace, e));
   const messages = trace.meta.messages > 0 && thing.class <= 2 ? await messagesWith(trace, e) : [];
@@ -112,6 +125,11 @@ export async function wholeEvent(trace: Trace, e: EventRef): Promise<EventThing>
 /** The call of that name. */
 export async function eventOf(trace: Trace, ref: string): Promise<EventRef | null> {
   const [a, b, c] = ref.slice(1).split('.').map(Number) as [number, number, number];
+  if (ref[0] === 'n') {
+    const chunk = openChunk(trace);
+    const index = openIndex(chunk, a, b);
+    return index >= 0 ? { chunk, index } : null;
+  }
   if (ref[0] === 'o') {
     const entry = trace.entryOf(a);
     const chunk = entry?.kind === Kind.Events ? await trace.events(entry) : null;
@@ -196,7 +214,7 @@ export function collectiveRef(thing: EventThing): string | null {
 }
 
 export async function thingOf(trace: Trace, ref: string, signal: AbortSignal): Promise<Thing | null> {
-  if (!/^[eomc]\d+(\.\d+)+$/.test(ref)) return null;
+  if (!/^[eomnc]\d+(\.\d+)+$/.test(ref)) return null;
   if (ref[0] === 'm') return messageThing(trace, ref);
   if (ref[0] === 'c') return collectiveThing(trace, ref, signal);
   const found = await eventOf(trace, ref);

@@ -7,6 +7,7 @@ import type { Filter } from '../model/filter';
 import { earliestOf, passingIn } from '../model/passing';
 import type { Passing } from '../model/passing';
 import type { Trace } from '../model/trace';
+import { OPEN_ENTRY, Recorded, openPassing } from './open_calls';
 
 const AHEAD = 16; // chunks
 
@@ -42,29 +43,35 @@ export async function* ahead(
   }
 }
 
-/** withWaits: how long calls waited is wanted whatever the filter. */
+/** Also those that ranks never came back from. withWaits: how long calls waited is wanted whatever the filter; entry: the chunk's number. */
 export async function eachCall(
   trace: Trace,
   w: Walk,
   withWaits: boolean,
   signal: AbortSignal,
-  take: (p: Passing, i: number, s: Segment, e: Entry) => void,
+  take: (p: Passing, i: number, s: Segment, entry: number) => void,
   done: Progress,
 ): Promise<void> {
   const wanted = w.ranks.length > 0 ? new Set(w.ranks) : null;
   const entries = trace.eventEntries(w.from, w.to, ...rangeOf(trace, w.ranks));
   const isEarliest = earliestOf(entries);
-  let read = 0;
-  for await (const e of ahead(entries, signal, (next) => trace.events(next, signal))) {
-    const p = await passingIn(trace, e, w.filter, withWaits, signal);
+  const takeAll = (p: Passing, entry: number, withCarried: boolean) => {
     const { start, duration, segments } = p.chunk;
     for (const s of segments) {
-      if ((wanted && !wanted.has(s.rank)) || (s.carried && !isEarliest(e))) continue;
+      if ((wanted && !wanted.has(s.rank)) || (s.carried && !withCarried)) continue;
       for (let i = s.first; i < s.first + s.count && start[i]! < w.to; i++)
-        if (start[i]! + duration[i]! > w.from && p.passes(i, s)) take(p, i, s, e);
+        if (start[i]! + duration[i]! > w.from && p.passes(i, s)) take(p, i, s, entry);
     }
+  };
+  let read = 0;
+  const recorded = new Recorded(trace);
+  for await (const e of ahead(entries, signal, (next) => trace.events(next, signal))) {
+    const p = await passingIn(trace, e, w.filter, withWaits, signal);
+    recorded.see(p.chunk);
+    takeAll(p, e.id, isEarliest(e));
     await done(++read, entries.length);
   }
+  takeAll(openPassing(trace, w.filter, recorded), OPEN_ENTRY, false);
 }
 
 /** Messages from or to the ranks. */
