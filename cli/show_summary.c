@@ -133,13 +133,11 @@ static void put_calls(const cJSON *a)
 		puts("none lost");
 }
 
-static void put_tracing(const cJSON *a)
+static void put_tracing(const cJSON *tracing)
 {
-	const cJSON *tracing = json_item(a, "overhead");
 	if (json_number_or(tracing, "share", -1) < 0)
 		return;
-	printf("            tracing took %s of the time%s", share_text(json_number_or(tracing, "share", 0)).s,
-	       json_number_or(json_item(a, "job"), "hung_s", 0) > 0 ? " until no rank advanced" : "");
+	printf("            tracing took %s of the time", share_text(json_number_or(tracing, "share", 0)).s);
 	if (json_number_or(tracing, "worst_share", 0) > TRACING_SHARE_MAX)
 		printf(", %s on rank %.0f", share_text(json_number_or(tracing, "worst_share", 0)).s,
 		       json_number_or(tracing, "worst_rank", 0));
@@ -158,7 +156,7 @@ static void put_trust(const cJSON *a)
 		printf("; clocks agree within %s", seconds_text(json_number_or(clock, "error_bound_us", 0) * 1e-6).s);
 	putchar('\n');
 	put_calls(a);
-	put_tracing(a);
+	put_tracing(json_item(a, "overhead"));
 	put_reasons(coverage);
 }
 

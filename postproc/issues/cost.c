@@ -143,12 +143,9 @@ void issue_io_wait(const struct analysis *a, struct issue *f)
 		 uses_nonblocking_io(a) ? "" : ", or nonblocking ones, help");
 }
 
-/* Of all its time: nobody waits for the tracer where nobody advances. */
-static double judged_share(const struct analysis *a, uint32_t r)
+static double judged_share(const struct rank_totals *t)
 {
-	const struct rank_totals *t = &a->ranks[r];
-	double hung_ns = a->step->ranks[r] != NULL ? (double)a->step->ranks[r]->hung_ns : 0;
-	return t->region_ns >= TRACED_NS_MIN ? tracing_share(t) * t->region_ns / (t->region_ns + hung_ns) : 0;
+	return t->region_ns >= TRACED_NS_MIN ? tracing_share(t) : 0;
 }
 
 /* Ranks beyond the threshold, and the worst of them. */
@@ -157,9 +154,9 @@ static uint32_t worst_traced(const struct analysis *a, struct issue *f)
 	uint32_t worst = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
 		f->loss_s += a->ranks[r].threads_tracing_ns / 1e9;
-		if (judged_share(a, r) > judged_share(a, worst))
+		if (judged_share(&a->ranks[r]) > judged_share(&a->ranks[worst]))
 			worst = r;
-		if (judged_share(a, r) > TRACING_SHARE_MAX)
+		if (judged_share(&a->ranks[r]) > TRACING_SHARE_MAX)
 			issue_add_rank(f, r);
 	}
 	return worst;
@@ -171,7 +168,7 @@ void issue_tracing_cost(const struct analysis *a, struct issue *f)
 	const struct rank_totals *t = &a->ranks[worst];
 	char total[32], slow[32];
 	f->metric = "largest share of a rank's time that tracing took";
-	f->value = a->step->nranks > 0 ? judged_share(a, worst) : 0;
+	f->value = a->step->nranks > 0 ? judged_share(t) : 0;
 	f->threshold = TRACING_SHARE_MAX;
 	f->severity = f->value * 4;
 	f->found = f->value > f->threshold;

@@ -24,10 +24,10 @@ static bool tells(const struct analysis *a, uint32_t r)
 	return p != NULL && (!isnan(p->overhead_ns) || a->ranks[r].slow_calls > 0);
 }
 
-/* The agent goes on where nobody advances any more. */
-static double lived_ns(const struct analysis *a, uint32_t r)
+/* The agent goes on where nobody advances any more, and nobody waits for a tracer there. */
+static double lived_ns(const struct rank_totals *t)
 {
-	return a->ranks[r].region_ns + (double)a->step->ranks[r]->hung_ns;
+	return t->region_ns + t->hung_ns;
 }
 
 static void add_rank(struct cost *c, const struct analysis *a, uint32_t r)
@@ -43,8 +43,8 @@ static void add_rank(struct cost *c, const struct analysis *a, uint32_t r)
 	c->ns += t->threads_tracing_ns;
 	c->slow_ns += t->slow_ns;
 	c->slow_calls += t->slow_calls;
-	c->thread_ns += t->region_ns * (double)t->threads;
-	c->lived_ns += lived_ns(a, r);
+	c->thread_ns += lived_ns(t) * (double)t->threads;
+	c->lived_ns += lived_ns(t);
 	if (!c->known || tracing_share(t) > tracing_share(&a->ranks[c->worst]))
 		c->worst = r;
 	c->known = true;
@@ -66,7 +66,7 @@ static void add_node(struct cost *c, const struct analysis *a, uint32_t node)
 	double taken_ns = fmin(agent_ns(&a->step->nodes.at[node]), ready_ns);
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		if (tells(a, r) && a->step->ranks[r]->node == node)
-			c->displaced_ns += fmin(taken_ns, lived_ns(a, r));
+			c->displaced_ns += fmin(taken_ns, lived_ns(&a->ranks[r]));
 }
 
 static void put_shares(cJSON *o, const struct analysis *a, struct cost *c)

@@ -91,7 +91,7 @@ static double useful_of(struct rank_totals *t)
 
 double tracing_share(const struct rank_totals *t)
 {
-	double all = t->region_ns * (double)t->threads;
+	double all = (t->region_ns + t->hung_ns) * (double)t->threads;
 	return all > 0 ? fmin(1, t->threads_tracing_ns / all) : 0;
 }
 

@@ -53,8 +53,7 @@ static void write_overhead(struct page *p)
 	       agent = json_number(overhead, "agent_share");
 	if (isnan(per_call) && isnan(share))
 		return;
-	put(p, "<div><dt>Cost of tracing, estimated</dt><dd>%s of the time%s<small>%s a call", fmt_share(share).s,
-	    json_number(json_item(p->model->root, "job"), "hung_s") > 0 ? " until no rank advanced" : "",
+	put(p, "<div><dt>Cost of tracing, estimated</dt><dd>%s of the time<small>%s a call", fmt_share(share).s,
 	    fmt_time(per_call * 1e-9).s);
 	if (slow > 0)
 		put(p, " and %s for %s of a new kind", fmt_time(json_number(overhead, "slow_s")).s,
