@@ -20,8 +20,8 @@ bool ends_outside(const struct step *s, const struct sig *sig);
 /* In a call that goes on without the others: it moves data of its own, asks again and again, or waits for another
  * program. */
 bool ends_works(const struct step *s, const struct sig *sig);
-/* It exited, or crashed, out of the call in which it had stood with all others: so the library ends it when its launcher
- * is gone, or a watchdog. */
+/* It exited, or crashed, out of the call in which it had stood with all others: so the library ends it when its
+ * launcher is gone, or a watchdog. */
 bool ends_inside(const struct step *s, const struct process *p);
 /* As ticks, before clocks are converted: end_ns of all processes; 0 where nothing tells. */
 void ends_decide(struct step *s);

@@ -3,9 +3,10 @@
  *
  * A rank that died by itself (a crash, MPI_Abort), of which nothing or not all is known, or in a call of which it is
  * not certain what it waits for, can go on, and so can a thread outside of MPI. One that exited out of the call in
- * which it had stood (the library does so when its launcher is gone) gave up if it could not have gone on. One in MPI_Finalize, or behind it,
- * never helps anybody. What had been sent or posted and had not met its partner is under way. Where events are missing,
- * those who stood in their calls at the last samples are judged as those of a step that runs. */
+ * which it had stood (the library does so when its launcher is gone) gave up if it could not have gone on. One in
+ * MPI_Finalize, or behind it, never helps anybody. What had been sent or posted and had not met its partner is under
+ * way. Where events are missing, those who stood in their calls at the last samples are judged as those of a step that
+ * runs. */
 #include "postproc/stream/deadlock.h"
 #include "postproc/read/ends.h"
 #include "postproc/read/exits.h"
