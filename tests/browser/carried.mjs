@@ -278,7 +278,7 @@ async function tooLarge(browser) {
   });
   for (const [name, iterations] of [
     ['no-room', 7000], // with the viewer and in text it is too large
-    ['too-large', 11000], // it is by itself
+    ['too-large', 9000], // it is by itself
   ])
     await check(`${name}: there are commands in place of links`, async () => {
       const large = made(name, iterations);
