@@ -6,9 +6,11 @@
 #include "cli/print.h"
 #include "postproc/postproc.h"
 #include "reports/html/html.h"
+#include "reports/text/viewer_file.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,11 +83,14 @@ static int parse(int argc, char **argv, struct analyze *a)
 static int write_report(const struct analyze *a, const char *json, struct error *e)
 {
 	struct atomic_file f = {0};
+	char viewer[PATH_MAX];
+	bool carries = !a->totals && viewer_file(viewer, sizeof(viewer)) == 0;
+	struct html_source source = {
+		.analysis_json = json, .trace = a->totals ? a->paths[0] : a->mpix, .viewer = carries ? viewer : NULL};
 	int code = atomic_file_open(&f, a->report, e);
 	if (code < 0)
 		return code;
-	code = html_report_of(&(struct html_source){.analysis_json = json, .trace = a->totals ? a->paths[0] : a->mpix},
-			      f.stream, e);
+	code = html_report_of(&source, f.stream, e);
 	if (code == 0)
 		return atomic_file_commit(&f, e);
 	atomic_file_abandon(&f);

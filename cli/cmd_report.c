@@ -5,8 +5,10 @@
 #include "cli/report_job.h"
 #include "format/mpix.h"
 #include "reports/html/html.h"
+#include "reports/text/viewer_file.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -21,10 +23,13 @@ static int write_page(const char *analysis, const char *trace, const char *path)
 {
 	struct error e;
 	struct atomic_file f = {0};
+	char viewer[PATH_MAX];
+	bool carries = viewer_file(viewer, sizeof(viewer)) == 0;
 	atomic_file_sweep(path);
 	if (atomic_file_open(&f, path, &e) < 0)
 		return complain(&e);
-	if (html_report_of(&(struct html_source){.analysis_json = analysis, .trace = trace}, f.stream, &e) < 0) {
+	struct html_source source = {.analysis_json = analysis, .trace = trace, .viewer = carries ? viewer : NULL};
+	if (html_report_of(&source, f.stream, &e) < 0) {
 		atomic_file_abandon(&f);
 		return complain(&e);
 	}

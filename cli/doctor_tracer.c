@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/doctor_elf.h"
+#include "reports/text/viewer_file.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -277,21 +278,8 @@ void check_clock(struct verdict *v)
 
 void check_viewer(struct verdict *v)
 {
-	static const char *const beside[] = {"/../reports/viewer/viewer.html", "/../share/mpitrace/viewer.html"};
-	char exe[PATH_MAX], path[PATH_MAX + 64];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
-	char *slash = strrchr(exe, '/');
-	if (slash != NULL)
-		*slash = '\0';
-	bool found = false;
-	for (size_t i = 0; i < 2 && !found; i++) {
-		snprintf(path, sizeof(path), "%s%s", exe, beside[i]);
-		found = access(path, R_OK) == 0;
-	}
-	if (!found)
-		snprintf(path, sizeof(path), "%s", MPITRACE_DATADIR "/viewer.html");
-	if (access(path, R_OK) == 0)
+	char path[PATH_MAX];
+	if (viewer_file(path, sizeof(path)) == 0)
 		verdict_say(v, VERDICT_OK, NULL, "%s", path);
 	else
 		verdict_say(v, VERDICT_WARN, "install nodejs and npm, then build and install again",

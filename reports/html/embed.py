@@ -14,7 +14,7 @@ def minified(css):
 
 
 def c_string(text):
-    lines = text.replace("\\", "\\\\").replace('"', '\\"').splitlines()
+    lines = text.replace("\\", "\\\\").replace('"', '\\"').replace("??", "?\\?").splitlines()
     return "\n".join(f'\t"{line}\\n"' for line in lines)
 
 
@@ -23,7 +23,7 @@ def main(source, target, name="html_style"):
         css = minified(f.read())
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     with open(target, "w", encoding="utf-8") as f:
-        f.write('#include "reports/html/style.h"\n\n' if name == "html_style" else '#include "fleet/assets.h"\n\n')
+        f.write('#include "reports/html/style.h"\n\n' if name.startswith("html_") else '#include "fleet/assets.h"\n\n')
         f.write(f"const char {name}[] =\n{c_string(css)};\n\n")
         f.write(f'const char {name}_sha256[] = "{digest}";\n')
 

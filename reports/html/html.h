@@ -1,7 +1,8 @@
-/* html.h - the report: one analysed step as one static HTML page, for the person who ran the job.
- * In: the analysis object ("mpitrace/analysis/1", as `mpitrace show --json` prints it).  Out: a
- * page that needs no script, no network and no other file, at most HTML_BYTES_MAX long however many
- * ranks there were. */
+/* html.h - the report: one analysed step as one HTML page, for the person who ran the job.
+ * In: the analysis object ("mpitrace/analysis/1", as `mpitrace show --json` prints it), the trace.  Out: a page that
+ * needs no network and no other file, at most HTML_BYTES_MAX long however many ranks there were. It is whole without
+ * a script. Where there is room in HTML_CARRYING_BYTES_MAX it carries the viewer and the trace, and its links open
+ * them. */
 #pragma once
 
 #include "base/error.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 
 #define HTML_BYTES_MAX (2u << 20)
+#define HTML_CARRYING_BYTES_MAX 5000000u /* with the viewer and the trace in it */
 /* The analysis inside the page: the only element of this name, which no browser runs. */
 #define HTML_DATA "<script type=\"application/json\" id=\"analysis\">"
 
@@ -20,12 +22,12 @@
  * escaped. 0; -EBADMSG when the text is not a JSON object; -ENOMEM; -EIO when out cannot be
  * written. */
 int html_report(const char *analysis_json, FILE *out, struct error *e);
-/* What a page is made of: the analysis, changes since other runs (as below) or NULL, and the path of the trace, for
- * the commands that the page names, or NULL. */
+/* What a page is made of: the analysis, changes since other runs (as below) or NULL, the path of the trace, for the
+ * commands that the page names and to be carried, or NULL, and that of the viewer, or NULL: then nothing is carried. */
 struct html_source {
 	const char *analysis_json;
 	const cJSON *diff;
-	const char *trace;
+	const char *trace, *viewer;
 };
 int html_report_of(const struct html_source *source, FILE *out, struct error *e);
 /* The same with a section about what changed since other runs: an object "mpitrace/diff/1", of which this analysis is

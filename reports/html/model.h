@@ -30,9 +30,11 @@ struct rank_row {
 };
 
 struct model {
-	const cJSON *root; /* owned */
-	const cJSON *diff; /* what changed since other runs; NULL: nothing to compare with; not owned */
-	const char *trace; /* name of its file, as the user would write it; not owned */
+	const cJSON *root;	       /* owned */
+	const cJSON *diff;	       /* what changed since other runs; NULL: nothing to compare with; not owned */
+	const char *trace;	       /* name of its file, as the user would write it; not owned */
+	const struct carried *carried; /* the viewer and the trace, in this page; NULL: they are not; not owned */
+	bool is_too_large;	       /* that would be, with them in it */
 	const cJSON *job, *coverage, *summary, *efficiency;
 	struct rank_row *rank; /* ascending rank */
 	size_t nranks;

@@ -4,6 +4,7 @@
 
 #include "reports/html/model.h"
 #include "base/units.h"
+#include "reports/text/place.h"
 
 #include <stdio.h>
 
@@ -33,6 +34,8 @@ void put_left_out(struct page *p, size_t left_out, const char *what);
 void put_not_kept(struct page *p, double left_out, const char *what);
 /* "function file:line" of a call site, or the module when there is no debug information. */
 void put_callsite(struct page *p, const cJSON *callsite);
+/* As a link to its calls in the trace. */
+void put_site_link(struct page *p, const cJSON *callsite);
 /* An array of rank numbers as ranges: 0-3, 7. At most max_runs ranges. */
 void put_ranks(struct page *p, const cJSON *ranks, unsigned max_runs);
 /* An identifier such as late_sender in words: "late sender". */
@@ -45,6 +48,19 @@ void put_command(struct page *p, const char *before, const char *after);
 void put_json_command(struct page *p);
 /* "mpitrace show --json job.mpix has all", as part of a sentence. */
 void put_all_of_it(struct page *p);
+
+/* place.c: a link into the trace around what is written until end_place(). Nothing, and false, where the page does not
+ * carry the trace or the place is all of it. */
+bool begin_place(struct page *p, const struct place *at);
+void end_place(struct page *p, bool begun);
+/* The same of a sentence, which says at its end that it is a link. */
+void end_sentence(struct page *p, bool begun);
+/* For an element that is no link itself and stands beside one: data-at="..." for the pointer. */
+void put_place_data(struct page *p, const struct place *at);
+/* The call that waited longest; else the ranks and the interval of the issue. */
+struct place place_of_issue(const cJSON *issue);
+struct place place_of_ranks(double first, double last);
+struct place place_of_site(const cJSON *callsite);
 
 /* What follows the last slash of a path. */
 const char *basename_of(const char *path);

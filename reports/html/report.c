@@ -1,11 +1,14 @@
 /* report.c - the page as a whole: head, policy, contents, the sections in their order, foot.
- * In: the analysis object as text.  Out: HTML. Content-Security-Policy: nothing may load or run,
- * and only the one style sheet in the page, known by its hash, applies. */
+ * In: the analysis object as text.  Out: HTML. Content-Security-Policy: nothing may load,
+ * and only the one style sheet in the page, known by its hash, applies; of a page that carries the viewer its scripts
+ * and ours run, known by their hashes too. */
+#include "reports/html/carried.h"
 #include "reports/html/html.h"
 #include "reports/html/section.h"
 #include "reports/html/style.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 static const struct section *const sections[] = {
 #define ROW(name) &section_##name,
@@ -22,14 +25,16 @@ static bool is_shown(const struct section *s, const struct model *m)
 
 void html_begin(struct page *p, const char *title)
 {
-	put(p,
-	    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-	    "style-src 'sha256-%s'; base-uri 'none'; form-action 'none'\">\n"
-	    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-	    "<meta name=\"color-scheme\" content=\"light dark\">\n"
-	    "<meta name=\"referrer\" content=\"no-referrer\">\n<title>",
-	    html_style_sha256);
+	put(p, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ");
+	if (p->model != NULL && p->model->carried != NULL)
+		carried_put_policy(p);
+	else
+		put(p, "style-src 'sha256-%s'; ", html_style_sha256);
+	put(p, "base-uri 'none'; form-action 'none'\">\n"
+	       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	       "<meta name=\"color-scheme\" content=\"light dark\">\n"
+	       "<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
 	put_text(p, title, NAME_CHARS);
 	put(p, " \xc2\xb7 mpitrace report</title>\n<style>%s</style>\n</head>\n<body>\n", html_style);
 	/* Referred to by the class "wait", so that waiting never differs by hue alone. */
@@ -100,6 +105,43 @@ int html_report_compared(const char *analysis_json, const cJSON *diff, FILE *out
 	return html_report_of(&(struct html_source){.analysis_json = analysis_json, .diff = diff}, out, e);
 }
 
+static void write_page(struct page *p, bool carries)
+{
+	html_begin(p, basename_of(json_text(p->model->job, "program", "MPI program")));
+	write_sections(p);
+	if (carries)
+		carried_write(p);
+	html_end(p);
+}
+
+/* How long the page is without what it carries. */
+static int measure(const struct model *m, size_t *ret_bytes)
+{
+	char *text = NULL;
+	struct page p = {.out = open_memstream(&text, ret_bytes), .model = m};
+	if (p.out == NULL)
+		return -ENOMEM;
+	write_page(&p, false);
+	int r = fclose(p.out);
+	free(text);
+	return r == 0 ? 0 : -ENOMEM;
+}
+
+/* Carry the viewer and the trace, if both are there and the page does not become too large. */
+static void choose_carried(struct model *m, struct carried *c, const struct html_source *source)
+{
+	size_t bytes;
+	int r = m->totals ? -ENOENT : carried_load(c, source->viewer, source->trace);
+	if (r == 0) {
+		m->carried = c; /* links make it longer */
+		r = measure(m, &bytes);
+		if (r == 0 && bytes + carried_bytes(c) > HTML_CARRYING_BYTES_MAX)
+			r = -E2BIG;
+	}
+	m->carried = r == 0 ? c : NULL;
+	m->is_too_large = r == -E2BIG;
+}
+
 int html_report_of(const struct html_source *source, FILE *out, struct error *e)
 {
 	struct model m;
@@ -112,10 +154,10 @@ int html_report_of(const struct html_source *source, FILE *out, struct error *e)
 		return fail(e, r, "out of memory while reading the analysis");
 	m.diff = source->diff;
 	m.trace = source->trace == NULL ? "job.mpix" : m.totals ? source->trace : basename_of(source->trace);
-	struct page p = {.out = out, .model = &m};
-	html_begin(&p, basename_of(json_text(m.job, "program", "MPI program")));
-	write_sections(&p);
-	html_end(&p);
+	struct carried carried = {0};
+	choose_carried(&m, &carried, source);
+	write_page(&(struct page){.out = out, .model = &m}, m.carried != NULL);
+	carried_done(&carried);
 	model_done(&m);
 	if (fflush(out) != 0 || ferror(out))
 		return fail(e, -EIO, "the report could not be written; is the disk full?");

@@ -14,11 +14,14 @@ static void write_site(struct page *p, const cJSON *site, double longest_s)
 {
 	double time_s = fmax(json_number(site, "time_s"), 0), wait_s = fmax(json_number(site, "wait_s"), 0);
 	double bytes = json_number(site, "bytes");
+	struct place at = place_of_site(site);
 	put(p, "<tr><th scope=\"row\">");
-	put_callsite(p, site);
+	put_site_link(p, site);
 	put(p, "<br><small class=\"soft\">");
 	put_text(p, json_text(site, "op", "?"), NAME_CHARS);
-	put(p, "</small></th><td class=\"wide\">");
+	put(p, "</small></th><td class=\"wide\"");
+	put_place_data(p, &at);
+	put(p, ">");
 	put_time_bar(p, 0, time_s, fmin(wait_s, time_s), longest_s);
 	put(p,
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "

@@ -55,6 +55,19 @@ static void write_short(struct page *p, const cJSON *issue)
 	put(p, "</span>");
 }
 
+static void write_what(struct page *p, const cJSON *issue)
+{
+	struct place at = place_of_issue(issue);
+	const char *what = json_text(issue, "what", "");
+	if (*what == '\0')
+		return;
+	put(p, "<p class=\"what\">");
+	bool link = begin_place(p, &at);
+	put_text(p, what, SENTENCE_CHARS);
+	end_sentence(p, link);
+	put(p, "</p>\n");
+}
+
 static void paragraph(struct page *p, const char *class, const char *lead, const char *text)
 {
 	if (*text == '\0')
@@ -114,13 +127,27 @@ static void write_gain(struct page *p, const cJSON *issue)
 		put(p, "<div><dt>gained without it, by replay</dt><dd>%s</dd></div>\n", text);
 }
 
-static void write_window(struct page *p, const cJSON *issue)
+/* Its interval, without ranks. */
+static struct place window_of(const cJSON *issue)
 {
 	const cJSON *from = json_first(issue, "window_s");
-	if (from == NULL || from->next == NULL || isnan(json_number_of(from)) || isnan(json_number_of(from->next)))
+	struct place at = PLACE_ANYWHERE;
+	at.from_s = from != NULL ? json_number_of(from) : NAN;
+	at.to_s = from != NULL && from->next != NULL ? json_number_of(from->next) : NAN;
+	return at;
+}
+
+static void write_window(struct page *p, const cJSON *issue)
+{
+	struct place at = window_of(issue);
+	if (isnan(at.from_s) || isnan(at.to_s))
 		return;
-	put(p, "<div><dt>when</dt><dd>%s to %s</dd></div>\n", fmt_time(json_number_of(from)).s,
-	    fmt_time(json_number_of(from->next)).s);
+	put(p, "<div><dt>when</dt><dd>");
+	place_add_list(&at, json_item(issue, "ranks"));
+	bool link = begin_place(p, &at);
+	put(p, "%s to %s", fmt_time(at.from_s).s, fmt_time(at.to_s).s);
+	end_place(p, link);
+	put(p, "</dd></div>\n");
 }
 
 static void write_pair(struct page *p, const cJSON *pair)
@@ -157,8 +184,12 @@ static void write_ranks(struct page *p, const cJSON *issue)
 {
 	if (json_count(issue, "ranks") == 0)
 		return;
+	struct place at = window_of(issue);
+	place_add_list(&at, json_item(issue, "ranks"));
 	put(p, "<div><dt>ranks</dt><dd>");
+	bool link = begin_place(p, &at);
 	put_ranks(p, json_item(issue, "ranks"), RUNS_MAX);
+	end_place(p, link);
 	put(p, "%s</dd></div>\n", json_bool(issue, "more_ranks", false) ? " and more" : "");
 }
 
@@ -172,7 +203,7 @@ static void write_sites(struct page *p, const cJSON *issue)
 		const cJSON *site = model_callsite(p->model, v);
 		put(p, shown++ > 0 ? "<br>" : "");
 		if (site != NULL)
-			put_callsite(p, site);
+			put_site_link(p, site);
 	}
 	if (n > shown)
 		put(p, "<br>and %s more", fmt_count((double)(n - shown)).s);
@@ -245,10 +276,32 @@ static void write_worst(struct page *p, const cJSON *issue)
 		    before, before);
 		return;
 	}
-	put(p, "<div class=\"all\"><dt>longest wait: %s on rank %.0f, in the viewer</dt><dd><code>",
-	    fmt_time(json_number(worst, "waited_s")).s, rank);
+	struct place at = place_of_issue(issue);
+	put(p, "<div class=\"all\"><dt>longest wait: ");
+	bool link = begin_place(p, &at);
+	put(p, "%s on rank %.0f", fmt_time(json_number(worst, "waited_s")).s, rank);
+	end_place(p, link);
+	put(p, ", in the viewer</dt><dd><code>");
 	put_command(p, "view ", "");
 	put(p, " --rank %.0f --from %.6f --to %.6f</code></dd></div>\n", rank, from, to);
+}
+
+/* Where the links would lead that the page has no room for. */
+static void write_command(struct page *p, const cJSON *issue)
+{
+	struct place at = window_of(issue);
+	double rank = json_first(issue, "ranks") != NULL ? json_number_of(json_first(issue, "ranks")) : NAN;
+	if (json_number(json_item(issue, "worst"), "rank") >= 0 || p->model->carried != NULL || p->model->totals)
+		return;
+	if (!(rank >= 0) && !(at.to_s > at.from_s))
+		return;
+	put(p, "<div class=\"all\"><dt>in the viewer</dt><dd><code>");
+	put_command(p, "view ", "");
+	if (rank >= 0)
+		put(p, " --rank %.0f", rank);
+	if (at.to_s > at.from_s)
+		put(p, " --from %.6f --to %.6f", at.from_s, at.to_s);
+	put(p, "</code></dd></div>\n");
 }
 
 /* How sure it is: how far the number is from the threshold, and whether all of the record is there. */
@@ -270,7 +323,7 @@ static void write_card(struct page *p, const cJSON *issue, size_t number, bool c
 	write_title(p, issue, number);
 	write_short(p, issue);
 	put(p, "</summary>\n<div id=\"issue-%zu\">\n", number);
-	paragraph(p, "what", "", json_text(issue, "what", ""));
+	write_what(p, issue);
 	paragraph(p, "why soft", "", json_text(issue, "why", ""));
 	paragraph(p, "do", "<b>Try:</b> ", json_text(issue, "next", ""));
 	if (chart)
@@ -285,6 +338,7 @@ static void write_card(struct page *p, const cJSON *issue, size_t number, bool c
 	write_window(p, issue);
 	write_sites(p, issue);
 	write_worst(p, issue);
+	write_command(p, issue);
 	put(p, "</dl>\n</div>\n</details></article>\n");
 }
 

@@ -16,6 +16,14 @@ static void write_next(struct page *p)
 		command(p, "The same numbers for a script, or for another tool:", "analyze --totals --json ");
 		return;
 	}
+	if (p->model->is_too_large)
+		put(p,
+		    "<p>The trace is not in this page, which would be larger than %s with it and with the "
+		    "viewer.</p>\n",
+		    fmt_bytes(HTML_CARRYING_BYTES_MAX).s);
+	if (p->model->carried != NULL)
+		put(p, "<p>Sentences, ranks, intervals and call sites above lead into the trace, which is in this "
+		       "page.</p>\n");
 	command(p, "See every message on a time line, in the browser:", "view ");
 	command(p, "The same numbers for a script, or for another tool:", "show --json ");
 	command(p, "Single calls of one rank:", "show --events --rank 0 ");

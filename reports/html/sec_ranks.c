@@ -24,9 +24,16 @@ static void write_node(struct page *p, const struct rank_row *r)
 
 static void write_row(struct page *p, const struct rank_row *r, double full_s)
 {
-	put(p, "<tr><th scope=\"row\" class=\"n\">%ld</th><td>", r->rank);
+	struct place at = place_of_ranks((double)r->rank, (double)r->rank);
+	put(p, "<tr><th scope=\"row\" class=\"n\">");
+	bool link = begin_place(p, &at);
+	put(p, "%ld", r->rank);
+	end_place(p, link);
+	put(p, "</th><td>");
 	write_node(p, r);
-	put(p, "</td><td class=\"wide\">");
+	put(p, "</td><td class=\"wide\"");
+	put_place_data(p, &at);
+	put(p, ">");
 	put_time_bar(p, r->useful_s, r->mpi_s, r->wait_s, full_s);
 	put(p,
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td>"
@@ -93,7 +100,10 @@ static void write_column(struct page *p, size_t from, size_t to, double x, doubl
 		wait += rank[i].wait_s / n;
 		busiest = fmax(busiest, rank[i].useful_s);
 	}
-	put(p, "<g><title>ranks %ld\xe2\x80\x93%ld: useful %s, MPI %s, waiting %s</title>", rank[from].rank,
+	struct place at = place_of_ranks((double)rank[from].rank, (double)rank[to - 1].rank);
+	put(p, "<g");
+	put_place_data(p, &at);
+	put(p, "><title>ranks %ld\xe2\x80\x93%ld: useful %s, MPI %s, waiting %s</title>", rank[from].rank,
 	    rank[to - 1].rank, fmt_time(useful).s, fmt_time(mpi).s,
 	    p->model->waits_known ? fmt_time(wait).s : "not known");
 	column_part(p, "useful", x, width * 0.86, &bottom, useful / full_s * HEIGHT);

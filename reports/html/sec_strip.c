@@ -57,6 +57,19 @@ static void draw_step(struct page *p, const struct strip *s, int step)
 		put(p, "\"/>");
 }
 
+/* For the pointer: whose row is where, and how long all of it is. */
+static void put_cells(struct page *p, const struct strip *s)
+{
+	const cJSON *row = json_first(p->model->root, "rank_time");
+	if (p->model->carried == NULL || !(p->model->runtime_s > 0))
+		return;
+	put(p, " data-ns=\"%.0f\" data-columns=\"%zu\" data-ranks=\"", p->model->runtime_s * 1e9, s->columns);
+	for (size_t i = 0; i < s->rows && row != NULL; i++, row = row->next)
+		put(p, "%s%.0f-%.0f", i > 0 ? " " : "", json_number_or(row, "first_rank", 0),
+		    json_number_or(row, "last_rank", 0));
+	put(p, "\"");
+}
+
 static void write_strip(struct page *p, const char *key, const char *title)
 {
 	struct strip *s = calloc(1, sizeof(*s));
@@ -70,9 +83,11 @@ static void write_strip(struct page *p, const char *key, const char *title)
 	put(p,
 	    "<figure class=\"strip\"><figcaption><b>%s</b></figcaption>\n<div class=\"sides\"><span>rank %.0f</span>"
 	    "<span>rank %.0f</span></div><svg viewBox=\"0 0 %zu %zu\" preserveAspectRatio=\"none\" "
-	    "height=\"%zu\" shape-rendering=\"crispEdges\" role=\"img\"><title>%s, by rank and time</title>",
+	    "height=\"%zu\" shape-rendering=\"crispEdges\" role=\"img\"",
 	    title, json_number_or(first, "first_rank", 0), json_number_or(last, "last_rank", 0), s->columns, s->rows,
-	    s->rows * ROW_PIXELS < PIXELS_MAX ? s->rows * ROW_PIXELS : PIXELS_MAX, title);
+	    s->rows * ROW_PIXELS < PIXELS_MAX ? s->rows * ROW_PIXELS : PIXELS_MAX);
+	put_cells(p, s);
+	put(p, "><title>%s, by rank and time</title>", title);
 	for (int step = 0; step < HEAT_STEPS; step++)
 		draw_step(p, s, step);
 	put(p, "</svg><div class=\"axis\"><span>0 s</span><span>%s</span><span>%s</span></div>\n",

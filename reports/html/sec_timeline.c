@@ -101,7 +101,10 @@ static void write_stacks(struct page *p, const cJSON **window, size_t n)
 		max = fmax(max, useful.value[i] + mpi.value[i]);
 	if (max <= 0)
 		return;
-	put(p, STACKS "<g id=\"shared-time\">", HEIGHT);
+	put(p, STACKS "<g id=\"shared-time\"", HEIGHT);
+	if (p->model->carried != NULL && p->model->runtime_s > 0)
+		put(p, " data-ns=\"%.0f\" data-columns=\"%zu\"", p->model->runtime_s * 1e9, useful.count);
+	put(p, ">");
 	for (size_t i = 0; i < useful.count; i++) {
 		double top = HEIGHT, waiting = fmin(wait.value[i], mpi.value[i]);
 		stack(p, "useful", i, width, useful.value[i], max, &top);

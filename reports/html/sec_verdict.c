@@ -87,7 +87,10 @@ static void write_headline(struct page *p)
 	const cJSON *issue = main_issue(m);
 	put(p, "<h1>");
 	if (is_end(issue)) {
+		struct place at = place_of_issue(issue);
+		bool link = begin_place(p, &at);
 		put_text_part(p, json_text(issue, "what", ""), first_sentence(json_text(issue, "what", "")));
+		end_sentence(p, link);
 	} else if (m->total_s <= 0) {
 		put(p, m->totals && m->nranks == 0 ? "The record of this step cannot be read."
 						   : "No MPI time was recorded.");
@@ -122,7 +125,7 @@ static void write_site(struct page *p, const cJSON *issue, const char *what)
 	if (site == NULL || (*file != '\0' && strstr(what, file) != NULL))
 		return;
 	put(p, strcmp(json_text(issue, "issue", ""), "load_imbalance") == 0 ? " They wait in " : " See ");
-	put_callsite(p, site);
+	put_site_link(p, site);
 	put(p, ".");
 }
 
@@ -192,7 +195,7 @@ static void write_others(struct page *p, const cJSON *main)
 			put(p, ", <b>%s</b>", fmt_share(loss_s / of_s).s);
 		if (site != NULL) {
 			put(p, ", ");
-			put_callsite(p, site);
+			put_site_link(p, site);
 		}
 		put(p, "</li>\n");
 	}
@@ -209,8 +212,11 @@ static void write_advice(struct page *p)
 	if (end)
 		what += first_sentence(what);
 	if (*what != '\0') {
+		struct place at = place_of_issue(issue);
 		put(p, "<p class=\"cause\">");
+		bool link = begin_place(p, &at);
 		put_text(p, what, SENTENCE_CHARS);
+		end_sentence(p, link);
 		if (!end)
 			write_site(p, issue, what);
 		write_lost(p, issue);

@@ -1,8 +1,10 @@
 /* page.c - see page.h. */
+#include "reports/text/viewer_file.h"
 #include "reports/web/page.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,24 +25,14 @@ int page_file(const char *path, struct page *x)
 
 int page_find(struct page *x, struct error *e)
 {
-	static const char *const beside[] = {"/../reports/viewer/viewer.html", "/../../share/mpitrace/viewer.html"};
-	char exe[4096], path[4200];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = 0;
-	char *slash = strrchr(exe, '/');
-	for (size_t i = 0; slash != NULL && i < sizeof(beside) / sizeof(beside[0]); i++) {
-		*slash = 0;
-		snprintf(path, sizeof(path), "%s%s", exe, beside[i]);
-		if (page_file(path, x) == 0)
-			return 0;
-	}
-	if (page_file(MPITRACE_DATADIR "/viewer.html", x) == 0)
+	char path[PATH_MAX];
+	if (viewer_file(path, sizeof(path)) == 0 && page_file(path, x) == 0)
 		return 0;
 	return fail(
 		e, -ENOENT,
 		"%s is missing: build with node and npm (meson -Dviewer=enabled), or open the file with a viewer.html "
 		"from elsewhere",
-		MPITRACE_DATADIR "/viewer.html");
+		path);
 }
 
 void page_answer(const struct page *p, struct web_answer *ret_answer)

@@ -5,6 +5,7 @@
 #include "base/command.h"
 #include "format/mpix.h"
 #include "postproc/live/snapshot.h"
+#include "reports/text/place.h"
 #include "reports/web/page.h"
 #include "reports/web/programs.h"
 #include "reports/web/web.h"
@@ -39,19 +40,14 @@ static int number(const char *name, const char *text, double *ret_value)
 	return 0;
 }
 
-#define AROUND 2 /* times as long as what is marked is shown before and after it */
-
 /* As the viewer reads its address: what is shown, what is marked, which rank is chosen. */
-static void put_place(const struct view_options *o, char *text, size_t size)
+static void put_place(const struct view_options *o, char text[PLACE_TEXT + 1])
 {
-	double from = o->from_s * 1e9, to = o->to_s * 1e9, around = AROUND * (to - from);
-	int at = 0;
-	text[0] = '\0';
-	if (to > from)
-		at = snprintf(text, size, "#t=%.0f~%.0f&mark=%.0f~%.0f", from > around ? from - around : 0, to + around,
-			      from, to);
-	if (o->rank >= 0)
-		snprintf(text + at, size - (size_t)at, "%sranks=%.0f", at > 0 ? "&" : "#", o->rank);
+	struct place place = PLACE_ANYWHERE;
+	place.from_s = o->from_s;
+	place.to_s = o->to_s;
+	place_add_ranks(&place, o->rank, o->rank);
+	text[0] = place_address(&place, text + 1) ? '#' : '\0';
 }
 
 static int parse(struct view_options *o, int argc, char **argv)
@@ -125,7 +121,7 @@ static void answer(void *context, const struct web_request *r, struct web_answer
 
 static int serve(const struct view_options *o, struct view *v)
 {
-	char token[WEB_TOKEN_CHARS + 1], url[384], place[256];
+	char token[WEB_TOKEN_CHARS + 1], url[PLACE_TEXT + 128], place[PLACE_TEXT + 1];
 	struct web *w;
 	struct error e;
 	if (web_token(token) < 0) {
@@ -137,7 +133,7 @@ static int serve(const struct view_options *o, struct view *v)
 		fprintf(stderr, "mpitrace view: %s\n", e.text);
 		return EXIT_BAD_INPUT;
 	}
-	put_place(o, place, sizeof(place));
+	put_place(o, place);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u/%s/%s%s", web_port(w), token,
 		 o->other != NULL ? "?other=other.mpix" : "", place);
 	page_open(url, web_port(w), o->no_browser);

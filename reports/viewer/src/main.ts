@@ -13,6 +13,7 @@ import { Tooltip } from './draw/tooltip';
 import { describe } from './draw/describe';
 import { exporter } from './draw/export';
 import type { Shown } from './draw/export';
+import { goBack, handedOver, isCarried } from './io/carrier';
 import { FileSource, openUrl } from './io/source';
 import type { Source } from './io/source';
 import { readAddress, writeAddress } from './model/address';
@@ -130,6 +131,7 @@ class Page {
     const { signal } = this.leaves;
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.redraw(), { signal });
     addEventListener('keydown', (e) => this.key(e), { signal });
+    if (isCarried()) this.leaveByEscape(signal);
     addEventListener('hashchange', () => this.follow(location.hash), { signal });
     this.showView(this.store.state.view);
     this.followPicked();
@@ -339,6 +341,21 @@ class Page {
     }
   }
 
+  /** Back to the page around, unless Escape had something to do here. */
+  private leaveByEscape(signal: AbortSignal): void {
+    let before = '';
+    const now = () => `${document.querySelector('dialog[open]') !== null} ${this.now().address}`;
+    addEventListener('keydown', () => (before = now()), { signal, capture: true });
+    addEventListener(
+      'keydown',
+      (e) => {
+        const isField = e.target instanceof HTMLInputElement || e.target instanceof HTMLTextAreaElement;
+        if (e.key === 'Escape' && !isField && before === now() && before.startsWith('false')) goBack();
+      },
+      { signal },
+    );
+  }
+
   /** Keys that are the same in all views. */
   private readonly keys: Record<string, () => void> = {
     t: () => this.exporter.twin(),
@@ -483,6 +500,10 @@ async function boot(): Promise<void> {
   if (words.has('live') && location.protocol.startsWith('http'))
     return showLive(page, { tooltip, theme, announce: (text) => (voice.textContent = text) });
   acceptDrops();
+  if (isCarried()) {
+    prepare(workerCode());
+    return open(await handedOver());
+  }
   if (!asked && !location.protocol.startsWith('http')) return start(null);
   prepare(workerCode());
   try {

@@ -1,0 +1,50 @@
+/* place.c - see place.h. */
+#include "reports/text/place.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define AROUND 2 /* times as long as what is marked is shown before and after it */
+#define NS 1e9
+#define RANK_MOST 1e9
+#define TIME_MOST_S 1e9
+
+void place_add_ranks(struct place *p, double first, double last)
+{
+	char text[32];
+	size_t len = strlen(p->ranks);
+	if (!(first >= 0 && last >= first && last <= RANK_MOST))
+		return;
+	int n = snprintf(text, sizeof(text), last > first ? "%s%.0f-%.0f" : "%s%.0f", len > 0 ? "," : "", first, last);
+	if (len + (size_t)n < sizeof(p->ranks))
+		memcpy(p->ranks + len, text, (size_t)n + 1);
+}
+
+void place_add_list(struct place *p, const cJSON *ranks)
+{
+	const cJSON *v = cJSON_IsArray(ranks) ? ranks->child : NULL;
+	while (v != NULL) {
+		double first = json_number_of(v), last = first;
+		for (v = v->next; v != NULL && json_number_of(v) == last + 1; v = v->next)
+			last++;
+		place_add_ranks(p, first, last);
+	}
+}
+
+bool place_address(const struct place *p, char ret_text[PLACE_TEXT])
+{
+	double from = p->from_s * NS, to = p->to_s * NS, around = AROUND * (to - from);
+	double last = p->end_s >= p->to_s ? fmin(to + around, p->end_s * NS) : to + around;
+	int at = 0;
+	ret_text[0] = '\0';
+	if (p->from_s >= 0 && p->to_s > p->from_s && p->to_s <= TIME_MOST_S)
+		at = snprintf(ret_text, PLACE_TEXT, "t=%.0f~%.0f&mark=%.0f~%.0f", fmax(from - around, 0), last, from,
+			      to);
+	if (p->ranks[0] != '\0')
+		at += snprintf(ret_text + at, PLACE_TEXT - (size_t)at, "%sranks=%s", at > 0 ? "&" : "", p->ranks);
+	if (p->site >= 0 && p->site <= RANK_MOST)
+		at += snprintf(ret_text + at, PLACE_TEXT - (size_t)at, "%sfilter.sites=%.0f", at > 0 ? "&" : "",
+			       p->site);
+	return at > 0;
+}

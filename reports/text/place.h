@@ -1,0 +1,26 @@
+/* place.h - a place in a trace: some ranks, an interval, a call site; as the viewer's address has it. */
+#pragma once
+
+#include "base/json.h"
+
+#include <stdbool.h>
+
+#define PLACE_RANKS 256
+#define PLACE_TEXT 512
+
+struct place {
+	char ranks[PLACE_RANKS]; /* 0-3,7; "": none is chosen */
+	double from_s, to_s;	 /* marked, when to_s is behind from_s */
+	double end_s;		 /* of the run, behind which nothing is shown; 0: not known */
+	double site;		 /* of the analysis; less than 0: any */
+};
+
+#define PLACE_ANYWHERE ((struct place){.site = -1})
+
+/* Ranks first to last as well; left out when there is no more room, or when they are none. */
+void place_add_ranks(struct place *p, double first, double last);
+/* Those of an array of rank numbers. */
+void place_add_list(struct place *p, const cJSON *ranks);
+/* t=0~900&mark=300~600&ranks=0-3,7: what is shown, what is marked, which ranks are chosen. False, and "", when that
+ * would be all of the trace. */
+bool place_address(const struct place *p, char ret_text[PLACE_TEXT]);

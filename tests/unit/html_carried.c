@@ -1,0 +1,84 @@
+/* html_carried.c - links into the trace, and the page that carries it: their addresses, base64, the policy. */
+#include "reports/html/html.h"
+#include "reports/text/place.h"
+#include "tests/unit/html_probe.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Test(html, a_place_is_the_address_of_its_ranks_interval_and_call_site)
+{
+	char text[PLACE_TEXT];
+	struct place at = PLACE_ANYWHERE;
+	cr_expect_not(place_address(&at, text));
+	cr_expect_str_eq(text, "");
+	place_add_ranks(&at, 0, 3);
+	place_add_ranks(&at, 7, 7);
+	place_add_ranks(&at, NAN, 2);
+	place_add_ranks(&at, -1, -1);
+	cr_expect(place_address(&at, text));
+	cr_expect_str_eq(text, "ranks=0-3,7");
+	at.from_s = 0.1;
+	at.to_s = 0.2;
+	at.site = 5;
+	cr_expect(place_address(&at, text));
+	cr_expect_str_eq(text, "t=0~400000000&mark=100000000~200000000&ranks=0-3,7&filter.sites=5");
+	at.end_s = 0.25;
+	place_address(&at, text);
+	cr_expect_not_null(strstr(text, "t=0~250000000&"), "%s", text);
+	at = PLACE_ANYWHERE;
+	at.from_s = 2;
+	at.to_s = 1;
+	cr_expect_not(place_address(&at, text), "%s", text);
+	for (double rank = 0; rank < 1000; rank += 2)
+		place_add_ranks(&at, rank, rank);
+	cr_expect(place_address(&at, text));
+	cr_expect_lt(strlen(text), sizeof(at.ranks) + strlen("ranks="));
+}
+
+/* A page of {}, with a viewer and a trace of these contents. */
+static char *carrying_page(const char *viewer, const char *trace)
+{
+	char *page = NULL, dir[] = "/tmp/mpitrace-test-XXXXXX", files[2][64];
+	const char *contents[] = {viewer, trace};
+	size_t len_bytes;
+	struct error e;
+	cr_assert_not_null(mkdtemp(dir));
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(files[i], sizeof(files[i]), "%s/%zu.mpix", dir, i);
+		FILE *f = fopen(files[i], "w");
+		cr_assert(f != NULL && fputs(contents[i], f) >= 0 && fclose(f) == 0);
+	}
+	FILE *out = open_memstream(&page, &len_bytes);
+	struct html_source source = {.analysis_json = "{}", .trace = files[1], .viewer = files[0]};
+	cr_expect_eq(html_report_of(&source, out, &e), 0);
+	fclose(out);
+	unlink(files[0]);
+	unlink(files[1]);
+	rmdir(dir);
+	return page;
+}
+
+#define VIEWER(scripts) "<meta content=\"script-src " scripts "; style-src 'sha256-cccc'; img-src data:\">"
+
+Test(html, a_page_carries_a_trace_as_base64_and_allows_hashes_only)
+{
+	char *page = carrying_page(VIEWER("'sha256-aaaa=' 'sha256-bbbb'"), "</script><script>pwned()</script>");
+	cr_expect_not_null(strstr(page, "'sha256-aaaa=' 'sha256-bbbb'; style-src 'sha256-"));
+	cr_expect_not_null(strstr(page, ">PC9zY3JpcHQ+PHNjcmlwdD5wd25lZCgpPC9zY3JpcHQ+</script>"));
+	cr_expect_null(strstr(page, "pwned"));
+	free(page);
+	const char *const odd[] = {VIEWER("'unsafe-inline'"), VIEWER("'sha256-aaaa' *"), VIEWER("'sha256-\">'"), "",
+				   "a"};
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		page = carrying_page(odd[i], "trace");
+		cr_expect_null(strstr(page, "script-src"), "%s", odd[i]);
+		cr_expect_null(strstr(page, "carried"), "%s", odd[i]);
+		cr_expect(page_is_sound(page), "%s", odd[i]);
+		free(page);
+	}
+}
