@@ -13,6 +13,15 @@ static double tracing_per_call(const struct process *p, const struct rank_totals
 	return calls > 0 ? t->tracing_ns / (double)calls : 0;
 }
 
+/* To its end: waiting where the wait-for graph says so. */
+static void add_open(const struct step *s, struct tally *t, const struct process *p, const struct open_sig *o,
+		     int64_t to)
+{
+	tally_stretch(t, o->enter_ns, to, &t->windows[0].class_ns[step_class(s, &p->sigs.at[o->sig])]);
+	if (o->waits)
+		tally_stretch(t, o->enter_ns, to, &t->windows[0].wait_ns);
+}
+
 /* It is spread as the calls of thread 0 are. */
 void time_windows_add_rank(const struct step *s, struct tally *t, const struct process *p,
 			   const struct rank_totals *totals)
@@ -29,8 +38,7 @@ void time_windows_add_rank(const struct step *s, struct tally *t, const struct p
 		tally_stretch(t, from, to, &t->windows[0].present_ns);
 	for (size_t i = 0; i < p->open.n; i++)
 		if (p->open.at[i].thread == 0 && p->open.at[i].enter_ns != TIME_ABSENT)
-			tally_stretch(t, p->open.at[i].enter_ns, to,
-				      &t->windows[0].class_ns[step_class(s, &p->sigs.at[p->open.at[i].sig])]);
+			add_open(s, t, p, &p->open.at[i], to);
 }
 
 static double tests_ns(const struct step *s, uint32_t first_rank, uint32_t end_rank, enum mpix_class class)

@@ -98,6 +98,9 @@ def stands(t, place, program, kind, level, how):
             all(r['unreturned_s'] + r['hung_s'] >= run.stood_s - SAMPLE_S for r in unfinished), (run.stood_s, unfinished))
     windows = sum(w['mpi_s'] for w in a['time_windows'])
     t.check(who + 'and are drawn as MPI', not a['time_windows'] or windows >= len(unfinished) * (run.stood_s - SAMPLE_S), (windows, run.stood_s))
+    waiting = sum(any(o['waits'] and o['thread'] == 0 for o in r.get('open', [])) for r in unfinished)
+    t.check(who + 'as waiting where it is for who cannot go on', not a['time_windows'] or
+            sum(w['wait_s'] for w in a['time_windows']) >= waiting * (run.stood_s - SAMPLE_S), (waiting, a['time_windows'][-1:]))
     t.equal(who + 'why it ended is known', (job['outcome']['state'], job['outcome']['signal']), ('STOPPED', how.value))
     t.check(who + 'nobody is blamed for a death', 'death' not in issues, [i['what'] for i in a['issues']])
     first = a['issues'][0] if issues else {'issue': None, 'what': '', 'loss_s': 0}

@@ -3,7 +3,7 @@
 import { PLANES } from '../decode/tiles';
 import { CLASSES, WAITING_STYLE, css } from '../layout/color';
 import { list, num } from '../model/analysis';
-import { isTotals, openWaitIn, opensOf, recordedUntilOf } from '../model/open';
+import { isTotals, opensOf, recordedUntilOf } from '../model/open';
 import type { Open } from '../model/open';
 import { patternsOf, phasesOf } from '../model/phases';
 import type { Phase } from '../model/phases';
@@ -105,7 +105,7 @@ export class Minimap {
     }
   }
 
-  /** How much of it was waiting, by the time windows of the analysis, which leave out calls that nobody came back from: from the top. */
+  /** How much of it was waiting, by the time windows of the analysis: from the top. */
   private drawWaiting(g: CanvasRenderingContext2D, width: number, height: number): void {
     g.fillStyle = css(WAITING_STYLE.color);
     if (this.isTotals) this.drawOpen(g, width, height);
@@ -114,8 +114,7 @@ export class Minimap {
       const all = (num(x, 'useful_s') ?? 0) + (num(x, 'mpi_s') ?? 0);
       if (from === undefined || to === undefined || all <= 0) continue;
       const [x1, x2] = [this.x(from * 1e9), Math.min(width, this.x(to * 1e9))];
-      const wait = (num(x, 'wait_s') ?? 0) + openWaitIn(this.opens, from * 1e9, to * 1e9);
-      g.fillRect(x1, 0, Math.max(1, x2 - x1 - 0.5), (Math.min(1, wait / all) * height) / 2);
+      g.fillRect(x1, 0, Math.max(1, x2 - x1 - 0.5), (Math.min(1, (num(x, 'wait_s') ?? 0) / all) * height) / 2);
     }
   }
 

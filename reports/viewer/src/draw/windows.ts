@@ -4,7 +4,6 @@ import { CLASSES, WAITING_STYLE, css } from '../layout/color';
 import { bytes, count, duration, percent } from '../layout/format';
 import { list, num } from '../model/analysis';
 import type { Json } from '../model/analysis';
-import { openWaitIn, opensOf } from '../model/open';
 import type { Phase } from '../model/phases';
 import { FONT, h, paper } from './dom';
 import type { Theme } from './dom';
@@ -22,7 +21,6 @@ export interface Part {
 const CLASS_KEYS = ['', 'p2p', 'wait', 'collective', 'sync', 'rma', 'io', 'other'];
 
 export function timeParts(analysis: Json): Part[] {
-  const opens = opensOf(analysis);
   return list(analysis, 'time_windows').map((x) => {
     const n = (key: string) => num(x, key) ?? 0;
     return {
@@ -30,7 +28,7 @@ export function timeParts(analysis: Json): Part[] {
       to: n('end_s') * 1e9,
       useful: n('useful_s'),
       classes: CLASS_KEYS.map((key) => (key === '' ? 0 : (num(x, 'classes_s', key) ?? 0))),
-      wait: n('wait_s') + openWaitIn(opens, n('start_s') * 1e9, n('end_s') * 1e9),
+      wait: n('wait_s'),
       numbers: [
         ['calls', count(n('events'))],
         ['messages', `${count(n('transfers'))} (${bytes(n('bytes'))})`],

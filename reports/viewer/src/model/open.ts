@@ -136,15 +136,6 @@ export function recordedUntilOf(analysis: Json, meta: Meta): Float64Array {
   return until;
 }
 
-/** How long ranks are in such calls, waiting, between two moments: seconds of their first threads, as of time_windows. */
-export function openWaitIn(opens: ReadonlyMap<number, Open[]>, from: number, to: number): number {
-  let ns = 0;
-  for (const calls of opens.values())
-    for (const x of calls)
-      if (x.waits && x.thread === 0) ns += Math.max(0, Math.min(to, x.to) - Math.max(from, x.from));
-  return ns / 1e9;
-}
-
 /** Ranks that died by themselves. */
 export function diedBySelf(analysis: Json): Set<number> {
   const rows = list(analysis, 'per_rank').filter((row) => at(row, 'died') === true);
