@@ -214,7 +214,7 @@ static void write_advice(struct page *p)
 	if (*what != '\0') {
 		struct place at = place_of_issue(issue);
 		put(p, "<p class=\"cause\">");
-		bool link = begin_place(p, &at);
+		bool link = !end && begin_place(p, &at); /* else the headline has it */
 		put_text(p, what, SENTENCE_CHARS);
 		end_sentence(p, link);
 		if (!end)
