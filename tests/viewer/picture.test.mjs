@@ -233,6 +233,9 @@ test('of several threads only those are not known of which single calls are miss
     [under(0, 0.96), under(1, 0.96)].map((title) => /never comes back/.test(title)),
     [false, true],
   );
+  const { ref } = underPointer(trace, cam, 0.96 * cam.width, top + half + 5);
+  const picked = await QUERIES.thing.run(trace, ref, signal);
+  assert.deepEqual([picked.rank, picked.thread, picked.op, picked.open], [rank, 1, 'MPI_Recv', { needs: 0 }]);
   const unknown = (thread) =>
     Array.from({ length: 200 }, (_, k) =>
       underPointer(trace, cam, (k / 200) * cam.width, top + thread * half + 5),

@@ -506,7 +506,7 @@ class Timeline implements ViewInstance {
 }
 
 function refOf(under: Under): string {
-  return under && 'ref' in under ? under.ref : '';
+  return under?.ref ?? '';
 }
 
 function onCanvas(p: Picture): HTMLCanvasElement {

@@ -22,6 +22,7 @@ const COLUMN = 4; // CSS pixels on either side of the pointer, of which the shar
 
 export interface Shares {
   kind: 'shares';
+  ref?: string; // of the call that it is about, as of what is picked
   title: string;
   rows: [string, string][];
 }
@@ -106,7 +107,8 @@ function openAt(trace: Trace, rank: number, thread: number, time: number): Share
   const rows: [string, string][] = [['lasts', `${duration(open.to - open.from)}, to the end of the rank`]];
   if (site) rows.push(['at', site]);
   if (open.waits) rows.push(['waits for', open.needs >= 0 ? `rank ${open.needs}` : 'others']);
-  return { kind: 'shares', title: `Rank ${rank} never comes back from ${open.op || 'a call'}`, rows };
+  const ref = `n${rank}.${open.thread}`;
+  return { kind: 'shares', ref, title: `Rank ${rank} never comes back from ${open.op || 'a call'}`, rows };
 }
 
 function messageUnder(trace: Trace, camera: Camera, x: number, y: number): Thing | null {
