@@ -39,12 +39,21 @@ export function startHung(mpitrace, work, ranks, name, ...args) {
   const words = ['run', '-n', String(ranks), '--out', work, '--name', title, ...options];
   const run = spawn(mpitrace, words, { env: ENV, cwd: work, stdio: 'ignore' });
   const over = new Promise((done) => run.once('exit', done));
-  return { trace: join(work, `${title}.mpic`), stop: () => (run.kill('SIGTERM'), over) };
+  const stop = () => {
+    spawn('sh', ['-c', TELL, 'sh', String(run.pid)], { stdio: 'ignore' });
+    return over;
+  };
+  return { trace: join(work, `${title}.mpic`), stop };
 }
 
-/** Some launchers stay though all their ranks are gone, and end when they are told again. */
+/** Some launchers stay though all their ranks are gone, and end when they are told again, or killed. */
+const TELL = `kill -TERM $1
+for signal in TERM KILL; do
+  for i in $(seq 100); do kill -0 $1 || exit 0; sleep 0.1; done
+  pkill -$signal -P $1 mpirun
+done`;
 const STOP = `"$@" & run=$!
-( sleep ${HANGS_S}; kill -TERM $run; sleep 10; pkill -TERM -P $run mpirun ) >/dev/null 2>&1 & watch=$!
+( sleep ${HANGS_S}; set -- $run; ${TELL} ) >/dev/null 2>&1 & watch=$!
 wait $run; kill $watch`;
 
 const stopped = (mpitrace) => ['sh', '-c', STOP, 'sh', mpitrace];
