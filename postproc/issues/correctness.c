@@ -1,6 +1,7 @@
 /* correctness.c - issues about programs that are wrong: they stand above all that only costs time. */
 #include "postproc/issues/issues.h"
 #include "postproc/parts/correctness.h"
+#include "postproc/read/ends.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -78,8 +79,7 @@ static const char *deadlock_advice(const struct step *s, const struct defect_cas
 	for (uint32_t i = 0; i < x->nmembers && i < DEFECT_MEMBERS_MAX; i++) {
 		const struct process *p = s->ranks[x->members[i]];
 		const struct sig *sig = p != NULL && p->open.n > 0 ? &p->sigs.at[p->open.at[0].sig] : NULL;
-		const char *op = sig != NULL && sig->op != NONE ? s->ops.at[sig->op] : "";
-		bool over = sig == NULL || strcmp(op, "MPI_Finalize") == 0;
+		bool over = sig == NULL || ends_left(s, p);
 		ended |= over;
 		collective |= !over && sig->call.shape == SIG_COLL;
 		sends &= !over && sig->call.shape == SIG_SEND;

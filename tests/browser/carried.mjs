@@ -5,6 +5,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { launch, packages } from './chromium.mjs';
+import { check, end, same, truth } from './claims_said.mjs';
 
 const [mpitrace, makeMpix, generate, work] = process.argv.slice(2, 6).map((path) => resolve(path));
 const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
@@ -12,31 +13,6 @@ const SKIPPED = 77;
 const PATIENCE_MS = 10000;
 const BYTES_MOST = 5e6; // HTML_CARRYING_BYTES_MAX
 const HOSTILE = `a"><script>pwned()<!--'&.mpix`;
-
-let passed = 0;
-let failed = 0;
-
-async function check(claim, test) {
-  try {
-    await test();
-    passed++;
-    console.log(`ok     ${claim}`);
-  } catch (error) {
-    failed++;
-    console.log(`FAILED ${claim}: ${error.message}`);
-  }
-}
-
-function truth(condition, what) {
-  if (!condition) throw new Error(what);
-}
-
-function same(got, want, what) {
-  truth(
-    JSON.stringify(got) === JSON.stringify(want),
-    `${what}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`,
-  );
-}
 
 /** The files of a step on two nodes, as they are analysed when it has ended. */
 function analysed(name) {
@@ -344,8 +320,7 @@ async function main() {
   await tooLarge(browser);
   await hostile(browser, small);
   await browser.close();
-  console.log(`${passed} passed, ${failed} failed`);
-  process.exit(failed > 0 ? 1 : 0);
+  end();
 }
 
 await main();

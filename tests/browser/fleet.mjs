@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { launch, packages } from './chromium.mjs';
 import { HOSTILE } from './hostile.mjs';
+import { check, end, same, truth } from './claims_said.mjs';
 
 const [mpitrace, makeFleet, work] = process.argv.slice(2, 5).map((path) => resolve(path));
 const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
@@ -16,31 +17,6 @@ const SIZES = [
   ['dark', { viewport: { width: 1400, height: 900 }, colorScheme: 'dark' }],
   ['narrow', { viewport: { width: 400, height: 800 }, colorScheme: 'light' }],
 ];
-
-let passed = 0;
-let failed = 0;
-
-async function check(claim, test) {
-  try {
-    await test();
-    passed++;
-    console.log(`ok     ${claim}`);
-  } catch (error) {
-    failed++;
-    console.log(`FAILED ${claim}: ${error.message}`);
-  }
-}
-
-function truth(condition, what) {
-  if (!condition) throw new Error(what);
-}
-
-function same(got, want, what) {
-  truth(
-    JSON.stringify(got) === JSON.stringify(want),
-    `${what}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`,
-  );
-}
 
 const fleet = (input, ...words) => execFileSync(mpitrace, ['fleet', ...words], { input, maxBuffer: 1 << 28 });
 
@@ -338,8 +314,7 @@ async function main() {
   await browser.close();
   for (const name of ['year', 'one', 'none', 'hostile']) rmSync(join(work, name), { recursive: true, force: true });
   for (const name of readdirSync(work)) if (/\.db(-wal|-shm)?$/.test(name)) rmSync(join(work, name));
-  console.log(`${passed} passed, ${failed} failed`);
-  process.exit(failed > 0 ? 1 : 0);
+  end();
 }
 
 await main();

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { launch, packages } from './chromium.mjs';
 import { HOSTILE, replaceTexts, schemaTextPaths, textPaths, withAllTexts } from './hostile.mjs';
+import { check, end, truth } from './claims_said.mjs';
 
 const [reportJson, corpus, work] = process.argv.slice(2, 5).map((path) => resolve(path));
 const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
@@ -17,24 +18,6 @@ const SIZES = [
   ['dark', { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' }],
   ['narrow', { viewport: { width: 400, height: 800 }, colorScheme: 'light' }],
 ];
-
-let passed = 0;
-let failed = 0;
-
-async function check(claim, test) {
-  try {
-    await test();
-    passed++;
-    console.log(`ok     ${claim}`);
-  } catch (error) {
-    failed++;
-    console.log(`FAILED ${claim}: ${error.message}`);
-  }
-}
-
-function truth(condition, what) {
-  if (!condition) throw new Error(what);
-}
 
 const fixture = (name) => JSON.parse(readFileSync(join(corpus, `${name}.json`)));
 
@@ -234,8 +217,7 @@ async function main() {
   files.push(join(work, 'halo_issues-hostile.html'));
   await valid(files);
   await browser.close();
-  console.log(`${passed} passed, ${failed} failed`);
-  process.exit(failed > 0 ? 1 : 0);
+  end();
 }
 
 await main();
