@@ -314,13 +314,11 @@ static int64_t last_came_ns(const struct step *s, const struct states *x, const 
 	return last_ns;
 }
 
-/* Behind the last call that was recorded; where single calls are missing, the calls that they are in tell when. */
+/* Where nobody knows when they came: behind the last call that was recorded. */
 static int64_t began_ns(const struct step *s, const struct states *x, const struct core *c)
 {
-	const struct process *p = s->ranks[c->members.at[0].rank];
 	int64_t came_ns = last_came_ns(s, x, c);
-	bool recorded = p->last_ns != TIME_ABSENT && (process_is_whole(p) || came_ns == 0);
-	return recorded ? p->last_ns : came_ns;
+	return came_ns > 0 ? came_ns : later(0, s->ranks[c->members.at[0].rank]->last_ns);
 }
 
 static int note(struct stream *st, const struct states *states, const struct core *c)

@@ -2,6 +2,7 @@
 import { list, num, numbers, str } from '../model/analysis';
 import { opensOf } from '../model/open';
 import type { Open } from '../model/open';
+import type { Snapshot } from '../model/snapshot';
 import { ranksInWords } from '../layout/state_words';
 import type { Session } from '../work/session';
 
@@ -62,13 +63,14 @@ function deadlockOf(opens: ReadonlyMap<number, Open[]>, ranks: number[], what: s
   return { ranks, what, waits, ended: isKnown ? ranks.filter((rank) => waiting(rank).length === 0) : [] };
 }
 
-/** The one that has begun at that moment, ns. */
-export function deadlockAt(session: Session, time: number): Deadlock | null {
+/** The one that has begun in a state: calls that nobody comes back from begin behind the last change, so in the last state all have. */
+export function deadlockIn(session: Session, { time, step, steps, whole }: Snapshot): Deadlock | null {
+  const isLast = whole && step >= steps;
   for (const x of list(session.analysis, 'correctness'))
     if (str(x, 'kind') === 'deadlock')
       for (const example of list(x, 'examples')) {
         const begin = num(example, 'time_s');
-        if (begin !== undefined && time >= begin * 1e9 - 1)
+        if (begin !== undefined && (isLast || time >= begin * 1e9 - 1))
           return deadlockOf(opensOf(session.analysis), numbers(example, 'ranks'), str(example, 'what'));
       }
   return null;

@@ -18,7 +18,7 @@ import { Doing } from '../model/snapshot';
 import type { Snapshot, StatesQuery } from '../model/snapshot';
 import { Boxes } from './state_boxes';
 import { Controls } from './state_controls';
-import { ID, deadlockAt, deadlockInWords, firstDead, membersOf, switchOf } from './state_facts';
+import { ID, deadlockIn, deadlockInWords, firstDead, membersOf, switchOf } from './state_facts';
 import type { StatesState } from './state_facts';
 import { stateSheet } from './state_sheet';
 import type { Census } from '../work/census';
@@ -285,7 +285,7 @@ class States implements ViewInstance {
     const shown = this.shownRanks(s);
     const { placed, focused } = this;
     const pale = (rank: number) => shown !== null && !shown.has(rank);
-    const waits = deadlockAt(this.app.session, s.time)?.waits ?? [];
+    const waits = deadlockIn(this.app.session, s)?.waits ?? [];
     return { snapshot: s, placed, theme: this.app.theme(), pale, selected, focused, waits };
   }
 
@@ -306,7 +306,7 @@ class States implements ViewInstance {
     this.controls.put(this.state(), s, sums, this.counted, { box, window: this.boxes.window() }, this.names);
     if (!s) return;
     const lines = this.lines(s);
-    const deadlock = deadlockAt(this.app.session, s.time);
+    const deadlock = deadlockIn(this.app.session, s);
     this.words.replaceChildren(...lines.map((text) => h('li', {}, text)));
     Object.assign(this.app.drawn, {
       statesStep: s.step,
@@ -338,7 +338,7 @@ class States implements ViewInstance {
     const dead = [...s.doing.keys()].filter((rank) => s.doing[rank] === Doing.Dead);
     dead.sort((a, b) => Number(died.has(b)) - Number(died.has(a)));
     const ranks = selected.size > 0 ? [...selected] : [...dead, ...waiting.sort((a, b) => s.since[a]! - s.since[b]!)];
-    const texts = deadlockInWords(deadlockAt(this.app.session, s.time));
+    const texts = deadlockInWords(deadlockIn(this.app.session, s));
     for (const c of s.collectives.slice(0, 1)) if (selected.size === 0) texts.push(activeInWords(c, this.names));
     texts.push(...ranks.slice(0, WORDS_MAX).map((rank) => processInWords(s, rank, this.names)));
     if (ranks.length > WORDS_MAX) texts.push(`and ${count(ranks.length - WORDS_MAX)} more: T shows all`);

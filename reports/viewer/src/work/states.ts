@@ -115,7 +115,7 @@ function errorTimes(trace: Trace): number[] {
   for (const x of list(trace.analysis, 'correctness'))
     for (const example of list(x, 'examples')) {
       const time = num(example, 'time_s');
-      if (time !== undefined) times.push(time * 1e9);
+      if (time !== undefined) times.push(Math.round(time * 1e9)); // as times of calls are
     }
   return times.sort((a, b) => a - b);
 }
@@ -352,7 +352,7 @@ function testFor(r: Reader, given: StatesQuery, now: number): Test | null {
   if (given.stop === 'completes') return (w, i) => w.order.kind[i] === Step.Complete;
   if (given.stop === 'error') {
     const next = errorTimes(r.trace).find((time) => time > now);
-    return next === undefined ? null : (w, i) => w.order.time[i]! >= next - 0.5; // seconds are rounded
+    return next === undefined ? null : (w, i) => w.order.time[i]! >= next;
   }
   return (w, i) => !hidden || !isHidden(r, w, i, hidden);
 }
@@ -445,7 +445,10 @@ async function moved(walk: Walk, r: Reader, from: Place, given: StatesQuery): Pr
       const end = given.by > 0 ? r.cuts.spans.length - 1 : 0;
       const w = await walk.windowAt(end);
       const atEnd = { w, done: given.by > 0 ? w.order.count : 0 };
-      return { place: given.stop === '' ? atEnd : place, found: n > 0, halted: false };
+      // calls that nobody comes back from begin behind all steps, and so does what is wrong with them
+      const ends = given.stop === 'error' && given.by > 0;
+      const found = n > 0 || (ends && w.first + atEnd.done > place.w.first + place.done);
+      return { place: given.stop === '' || ends ? atEnd : place, found, halted: false };
     }
     place = next;
     if (halts?.(place.w, place.done - 1)) return { place, found: true, halted: true };
