@@ -10,7 +10,7 @@ import { cutsOf } from '../../reports/viewer/src/work/cuts.ts';
 import { waitsForAll } from '../../reports/viewer/src/work/needs.ts';
 import { statesOf } from '../../reports/viewer/src/work/states.ts';
 import { unrecordedInWords } from '../../reports/viewer/src/layout/unrecorded_words.ts';
-import { deadlockAt, deadlockInWords } from '../../reports/viewer/src/views/state_facts.ts';
+import { deadlockIn, deadlockInWords } from '../../reports/viewer/src/views/state_facts.ts';
 import { recordedUntil } from '../../reports/viewer/src/model/open.ts';
 import { Doing } from '../../reports/viewer/src/model/snapshot.ts';
 import { censusOf } from '../../reports/viewer/src/work/census.ts';
@@ -390,6 +390,26 @@ test('its states are stepped and run through as those of single calls', async ()
   assert.deepEqual(await from(0, { by: 2, hidden }), [3, true, false], 'the end');
   trace.analysis.correctness = [{ kind: 'deadlock', examples: [{ time_s: (0.6 * trace.meta.runtime) / 1e9 }] }];
   assert.deepEqual(await from(0, { by: 1, stop: 'error' }), [3, true, false]);
+  assert.deepEqual(await from(3, { by: 1, stop: 'error' }), [3, false, false]);
+  const at = (await statesOf(trace, { ...still, step: 1 }, signal)).time;
+  const bad = (ns) => ({ kind: 'send_send', examples: [{ time_s: ns / 1e9 }] });
+  trace.analysis.correctness = [bad(at), bad(2 * trace.meta.runtime)];
+  assert.deepEqual(await from(0, { by: 1, stop: 'error' }), [1, true, false]);
+  assert.deepEqual(await from(1, { by: 1, stop: 'error' }), [3, true, false], 'behind the last change');
+});
+
+test('the next error is another one, whatever its seconds are rounded to', async () => {
+  const trace = await open(make(4, 2, 50));
+  const { steps } = await countStates(trace, null, signal, () => undefined);
+  const at = async (step, more) => statesOf(trace, { ...still, step, ...more }, signal);
+  let step = 1;
+  const isRoundedUp = (ns) => (ns / 1e9) * 1e9 > ns; // as 266869697 is
+  while (step < steps && !isRoundedUp((await at(step)).time)) step++;
+  assert.ok(step < steps, 'a moment that is rounded up');
+  const { time } = await at(step);
+  trace.analysis.correctness = [{ kind: 'send_send', examples: [{ time_s: time / 1e9 }] }];
+  const s = await at(step, { by: 1, stop: 'error' });
+  assert.equal(s.found, false);
 });
 
 test('its census counts who waits and of whom nothing is known', async () => {
@@ -537,10 +557,10 @@ test('who waits in a deadlock is who waits in its last call; who has ended waits
     needs,
     ...more,
   });
-  const of = (ranks, opens) => {
+  const of = (ranks, opens, state = { time: 1e9, step: 1, steps: 9, whole: true }) => {
     const rows = Object.entries(opens).map(([rank, calls]) => ({ rank: Number(rank), open: calls }));
     const correctness = [{ kind: 'deadlock', examples: [{ time_s: 1, ranks, what: 'x' }] }];
-    return deadlockAt({ analysis: { per_rank: rows, correctness } }, 1e9);
+    return deadlockIn({ analysis: { per_rank: rows, correctness } }, state);
   };
   const over = of([1, 0], { 0: [open(null, { op: 'MPI_Finalize', waits: false })], 1: [open(0)] });
   assert.deepEqual([over.waits, over.ended], [[[1, 0]], [0]]);
@@ -558,6 +578,10 @@ test('who waits in a deadlock is who waits in its last call; who has ended waits
     [1, 0],
   ];
   assert.deepEqual([cycle.waits, cycle.ended], [all, []]);
+  const before = (more) => of([1, 0], {}, { time: 0.9e9, step: 8, steps: 9, whole: true, ...more });
+  assert.equal(before({}), null, 'it has not begun');
+  assert.deepEqual(before({ step: 9 }).ranks, [1, 0], 'nothing changes any more');
+  assert.equal(before({ step: 9, whole: false }), null, 'more may come');
   assert.equal(deadlockInWords(cycle)[0], 'deadlock: ranks 0 → 2 → 1 → 0 wait for each other');
   assert.deepEqual(of([0, 2, 1], {}).waits, all, 'of a file that does not say it each waits for the next');
 });

@@ -20,7 +20,7 @@ export interface Open {
 /** What waiting in such a call stands under, among the wait states. */
 export const NEVER_RETURNED = 'never returned';
 
-const ns = (x: Json, key: string) => (num(x, key) ?? NaN) * 1e9;
+const ns = (x: Json, key: string) => Math.round((num(x, key) ?? NaN) * 1e9); // whole, as times of calls are
 
 /** By rank; only where their times are known. */
 export function opensOf(analysis: Json): Map<number, Open[]> {
