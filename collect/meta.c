@@ -48,6 +48,8 @@ static void add_layout(cJSON *json, const struct layout *l)
 		cJSON_AddNumberToObject(json, layout_rows[numbers[i]].name, (double)layout_number(l, numbers[i], 0));
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		cJSON_AddStringToObject(json, layout_rows[texts[i]].name, layout_text(l, texts[i]));
+	if (layout_has(l, LAYOUT_PAGE))
+		cJSON_AddNumberToObject(json, layout_rows[LAYOUT_PAGE].name, (double)layout_number(l, LAYOUT_PAGE, 0));
 	for (int key = LAYOUT_ACCOUNT; key <= LAYOUT_PARTITION; key++)
 		if (layout_has(l, key))
 			cJSON_AddStringToObject(json, layout_rows[key].name, layout_text(l, key));

@@ -32,6 +32,7 @@
 	X(SAMPLE,   sample,   "seconds between samples of what all ranks do, 0 = none; absent = 1") \
 	X(REPORT,   report,   "who makes the report: `srun`, the step's first `node`, or `none`") \
 	X(BUDGET_S, report_s, "seconds the report may take on the node, 0 = 1 s or 2 % of the step's time") \
+	X(PAGE,     page,     "bytes a report may have with viewer and trace in it, 0 = it carries neither; absent = 5,000,000") \
 	X(TRACE,    trace,    "bytes this node's trace may have, 0 = no limit") \
 	X(RESERVE,  reserve,  "bytes of the output's file system that are left free, 0 = a twentieth of it, at most 1 GiB") \
 	X(UMASK,    umask,    "mode bits that the user's files do not get, octal") \

@@ -113,6 +113,9 @@ static void choose_site(const struct policy_decision *d, struct request *r)
 	int mask = policy_umask(d);
 	r->site.redact = (unsigned)policy_number(d, POLICY_REDACT);
 	r->site.umask = mask >= 0 ? REQUEST_UMASK_GIVEN | (unsigned)mask : 0;
+	if (!is_built_in(d, POLICY_PAGE_BYTES))
+		snprintf(r->site.page, sizeof(r->site.page), "%llu",
+			 (unsigned long long)policy_number(d, POLICY_PAGE_BYTES));
 	if (!is_built_in(d, POLICY_FINISH))
 		policy_choice(d, POLICY_FINISH, r->site.finish);
 	if (!is_users(d, r, REQUEST_GAVE_REPORT) && !is_built_in(d, POLICY_REPORT))

@@ -79,6 +79,8 @@ static void put_site(struct layout *l, const struct request_site *s)
 		layout_set(l, LAYOUT_UMASK, mask);
 	if (s->readers[0] != '\0')
 		layout_set(l, LAYOUT_READERS, s->readers);
+	if (s->page[0] != '\0')
+		layout_set(l, LAYOUT_PAGE, s->page);
 	if (s->finish[0] != '\0')
 		layout_set(l, LAYOUT_FINISH, s->finish);
 	if (s->account[0] != '\0')

@@ -50,6 +50,7 @@ struct request_site {
 	char why[1024];			 /* what applied and why, one line */
 	char readers[64];		 /* group that may read the results, a number; "" = none */
 	char refusal[512];		 /* why nothing can be recorded all the same; "" = it can */
+	char page[24];			 /* bytes of a report that carries its trace; "" = not said */
 	char finish[16];		 /* leave, queue or sweep; "" = not said */
 	unsigned redact;		 /* enum policy_redact */
 	char account[64], partition[64]; /* of the job, as the prolog knew them; "" = not known */

@@ -78,6 +78,13 @@ static void put_policy(cJSON *job, const char *policy)
 		json_put_text(job, "policy", policy);
 }
 
+/* Only where the site limits it. */
+static void put_page(cJSON *job, const cJSON *meta)
+{
+	if (cJSON_IsNumber(member(meta, "page")))
+		json_put(job, "page_bytes", member(meta, "page")->valuedouble);
+}
+
 /* What a program's file is, however it is called: of the module whose path is that of the process, which is a name
  * without directories where the site wants no paths. */
 static void put_build_id(const struct step *s, cJSON *job, const struct process *p)
@@ -133,6 +140,7 @@ int part_job(struct analysis *a)
 	json_put_text(job, "mpi", p == NULL ? NULL : p->library);
 	put_any(job, "slurm", member(meta, "slurm"));
 	put_policy(job, json_text(meta, "policy", ""));
+	put_page(job, meta);
 	put_known(job, meta, "account");
 	put_known(job, meta, "partition");
 	put_build_id(s, job, p);

@@ -54,13 +54,13 @@ static int load_viewer(struct carried *c, const char *path)
 	return r == -E2BIG ? -EBADMSG : r;
 }
 
-int carried_load(struct carried *c, const char *viewer, const char *trace)
+int carried_load(struct carried *c, const char *viewer, const char *trace, size_t bytes_max)
 {
 	*c = (struct carried){0};
 	if (viewer == NULL || trace == NULL)
 		return -ENOENT;
 	c->name = basename_of(trace);
-	int r = buf_file(&c->trace, trace, HTML_CARRYING_BYTES_MAX);
+	int r = buf_file(&c->trace, trace, bytes_max);
 	if (r == 0)
 		r = c->trace.len_bytes > 0 ? load_viewer(c, viewer) : -ENOENT;
 	if (r < 0)

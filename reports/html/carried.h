@@ -17,7 +17,7 @@ struct carried {
 };
 
 /* 0; -E2BIG: the trace alone is too large; else -errno: not both are there and readable. Paths may be NULL. */
-int carried_load(struct carried *c, const char *viewer, const char *trace);
+int carried_load(struct carried *c, const char *viewer, const char *trace, size_t bytes_max);
 void carried_done(struct carried *c);
 /* What it adds to a page. */
 size_t carried_bytes(const struct carried *c);

@@ -35,6 +35,7 @@ struct model {
 	const char *trace;	       /* name of its file, as the user would write it; not owned */
 	const struct carried *carried; /* the viewer and the trace, in this page; NULL: they are not; not owned */
 	bool is_too_large;	       /* that would be, with them in it */
+	size_t carrying_bytes_max;     /* of the page then; 0: the site wants them in none */
 	const cJSON *job, *coverage, *summary, *efficiency;
 	struct rank_row *rank; /* ascending rank */
 	size_t nranks;

@@ -127,15 +127,23 @@ static int measure(const struct model *m, size_t *ret_bytes)
 	return r == 0 ? 0 : -ENOMEM;
 }
 
+/* As much as the site lets it have. */
+static size_t carrying_bytes_max(const struct model *m)
+{
+	double bytes = json_number_or(m->job, "page_bytes", HTML_CARRYING_BYTES_MAX);
+	return bytes >= 0 && bytes < HTML_CARRYING_BYTES_MAX ? (size_t)bytes : HTML_CARRYING_BYTES_MAX;
+}
+
 /* Carry the viewer and the trace, if both are there and the page does not become too large. */
 static void choose_carried(struct model *m, struct carried *c, const struct html_source *source)
 {
 	size_t bytes;
-	int r = m->totals ? -ENOENT : carried_load(c, source->viewer, source->trace);
+	size_t most = m->carrying_bytes_max = carrying_bytes_max(m);
+	int r = m->totals || most == 0 ? -ENOENT : carried_load(c, source->viewer, source->trace, most);
 	if (r == 0) {
 		m->carried = c; /* links make it longer */
 		r = measure(m, &bytes);
-		if (r == 0 && bytes + carried_bytes(c) > HTML_CARRYING_BYTES_MAX)
+		if (r == 0 && bytes + carried_bytes(c) > most)
 			r = -E2BIG;
 	}
 	m->carried = r == 0 ? c : NULL;

@@ -20,7 +20,7 @@ static void write_next(struct page *p)
 		put(p,
 		    "<p>The trace is not in this page, which would be larger than %s with it and with the "
 		    "viewer.</p>\n",
-		    fmt_bytes(HTML_CARRYING_BYTES_MAX).s);
+		    fmt_bytes((double)p->model->carrying_bytes_max).s);
 	if (p->model->carried != NULL)
 		put(p, "<p>Sentences, ranks, intervals and call sites above lead into the trace, which is in this "
 		       "page.</p>\n");

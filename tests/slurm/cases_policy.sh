@@ -304,6 +304,24 @@ results_go_where_the_pattern_says() {
 	no_policy
 }
 
+a_report_carries_its_trace_unless_the_site_wants_it_small() {
+	local id bytes
+	for bytes in 5000000 102400 0; do
+		policy_is <<-END
+			[defaults]
+			level = events
+			page_bytes = $bytes
+		END
+		traced || return
+		id=$(echo "$CASE_DIR"/mpitrace-*/step-0)
+		same "pages of $bytes that carry a trace" "$((bytes == 5000000))" "$(grep -c 'script-src' "$id/report.html")" || return
+		same "pages of $bytes that say that they do not" "$((bytes == 102400))" "$(grep -c 'The trace is not in this page' "$id/report.html")" || return
+	done
+	as_user mpitrace report "$id/job.mpix" -o "$id/again.html" || fails "mpitrace report: $?" || return
+	same "pages made again that carry a trace" 0 "$(grep -c 'script-src' "$id/again.html")" || return
+	no_policy
+}
+
 # One that asks for a trace with a password on its command line, in a directory with a telling name.
 what_is_redacted_is_nowhere() {
 	local secret_dir=$CASE_DIR/tellingname out=$CASE_DIR/out

@@ -40,8 +40,8 @@ Test(html, a_place_is_the_address_of_its_ranks_interval_and_call_site)
 	cr_expect_lt(strlen(text), sizeof(at.ranks) + strlen("ranks="));
 }
 
-/* A page of {}, with a viewer and a trace of these contents. */
-static char *carrying_page(const char *viewer, const char *trace)
+/* A page of an analysis, with a viewer and a trace of these contents. */
+static char *carrying_page_of(const char *analysis, const char *viewer, const char *trace)
 {
 	char *page = NULL, dir[] = "/tmp/mpitrace-test-XXXXXX", files[2][64];
 	const char *contents[] = {viewer, trace};
@@ -54,13 +54,18 @@ static char *carrying_page(const char *viewer, const char *trace)
 		cr_assert(f != NULL && fputs(contents[i], f) >= 0 && fclose(f) == 0);
 	}
 	FILE *out = open_memstream(&page, &len_bytes);
-	struct html_source source = {.analysis_json = "{}", .trace = files[1], .viewer = files[0]};
+	struct html_source source = {.analysis_json = analysis, .trace = files[1], .viewer = files[0]};
 	cr_expect_eq(html_report_of(&source, out, &e), 0);
 	fclose(out);
 	unlink(files[0]);
 	unlink(files[1]);
 	rmdir(dir);
 	return page;
+}
+
+static char *carrying_page(const char *viewer, const char *trace)
+{
+	return carrying_page_of("{}", viewer, trace);
 }
 
 #define VIEWER(scripts) "<meta content=\"script-src " scripts "; style-src 'sha256-cccc'; img-src data:\">"
@@ -79,6 +84,31 @@ Test(html, a_page_carries_a_trace_as_base64_and_allows_hashes_only)
 		cr_expect_null(strstr(page, "script-src"), "%s", odd[i]);
 		cr_expect_null(strstr(page, "carried"), "%s", odd[i]);
 		cr_expect(page_is_sound(page), "%s", odd[i]);
+		free(page);
+	}
+}
+
+Test(html, a_page_carries_no_more_than_the_site_lets_it)
+{
+	static const struct {
+		const char *job;
+		bool carries, says;
+	} cases[] = {
+		{"{}", true, false},
+		{"{\"page_bytes\": 5e6}", true, false},
+		{"{\"page_bytes\": 1e12}", true, false},
+		{"{\"page_bytes\": -1}", true, false},
+		{"{\"page_bytes\": \"no\"}", true, false},
+		{"{\"page_bytes\": 3000}", false, true},
+		{"{\"page_bytes\": 0}", false, false},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char analysis[64];
+		snprintf(analysis, sizeof(analysis), "{\"job\": %s}", cases[i].job);
+		char *page = carrying_page_of(analysis, VIEWER("'sha256-aaaa='"), "trace");
+		cr_expect_eq(strstr(page, "script-src") != NULL, cases[i].carries, "%s", cases[i].job);
+		cr_expect_eq(strstr(page, "The trace is not in this page") != NULL, cases[i].says, "%s", cases[i].job);
+		cr_expect(cases[i].carries || page_is_sound(page), "%s", cases[i].job);
 		free(page);
 	}
 }

@@ -51,7 +51,7 @@ static void write_and_read(void)
 
 Test(spank_record, without_a_policy_nothing_is_said_of_one)
 {
-	static const enum layout_key of_policy[] = {LAYOUT_POLICY, LAYOUT_REDACT,  LAYOUT_READERS,
+	static const enum layout_key of_policy[] = {LAYOUT_POLICY, LAYOUT_REDACT,  LAYOUT_READERS,  LAYOUT_PAGE,
 						    LAYOUT_FINISH, LAYOUT_ACCOUNT, LAYOUT_PARTITION};
 	write_and_read();
 	for (size_t i = 0; i < sizeof(of_policy) / sizeof(of_policy[0]); i++)
@@ -63,6 +63,7 @@ Test(spank_record, what_a_policy_said_stands_there)
 {
 	snprintf(request.site.why, sizeof(request.site.why), "rule 3");
 	snprintf(request.site.finish, sizeof(request.site.finish), "sweep");
+	snprintf(request.site.page, sizeof(request.site.page), "0");
 	snprintf(request.site.account, sizeof(request.site.account), "phys");
 	snprintf(request.site.partition, sizeof(request.site.partition), "long");
 	snprintf(request.site.readers, sizeof(request.site.readers), "77");
@@ -71,6 +72,7 @@ Test(spank_record, what_a_policy_said_stands_there)
 	write_and_read();
 	cr_expect_str_eq(layout_text(&l, LAYOUT_POLICY), "rule 3");
 	cr_expect_str_eq(layout_text(&l, LAYOUT_FINISH), "sweep");
+	cr_expect_str_eq(layout_text(&l, LAYOUT_PAGE), "0");
 	cr_expect_str_eq(layout_text(&l, LAYOUT_ACCOUNT), "phys");
 	cr_expect_str_eq(layout_text(&l, LAYOUT_PARTITION), "long");
 	cr_expect_str_eq(layout_text(&l, LAYOUT_READERS), "77");
