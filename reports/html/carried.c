@@ -6,11 +6,15 @@
 #include "reports/html/html.h"
 #include "reports/html/style.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define PACKING 9
 #define VIEWER_BYTES_MAX (8u << 20)
+#define RANGE_BYTES 32	  /* at most, of the words that say where a range is */
 #define ELEMENT_BYTES 512 /* at most, of what stands around each text */
 #define HEAD_BYTES 4096	  /* within which a page has its policy */
 
@@ -54,15 +58,16 @@ static int load_viewer(struct carried *c, const char *path)
 	return r == -E2BIG ? -EBADMSG : r;
 }
 
-int carried_load(struct carried *c, const char *viewer, const char *trace, size_t bytes_max)
+int carried_load(struct carried *c, const char *viewer, const char *trace)
 {
+	struct stat st;
 	*c = (struct carried){0};
-	if (viewer == NULL || trace == NULL)
+	if (viewer == NULL || trace == NULL || stat(trace, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
 		return -ENOENT;
+	c->path = trace;
 	c->name = basename_of(trace);
-	int r = buf_file(&c->trace, trace, bytes_max);
-	if (r == 0)
-		r = c->trace.len_bytes > 0 ? load_viewer(c, viewer) : -ENOENT;
+	c->bytes = (uint64_t)st.st_size;
+	int r = load_viewer(c, viewer);
 	if (r < 0)
 		carried_done(c);
 	return r;
@@ -72,6 +77,8 @@ void carried_done(struct carried *c)
 {
 	buf_done(&c->viewer);
 	buf_done(&c->trace);
+	free(c->ranges);
+	c->ranges = NULL;
 }
 
 static size_t base64_bytes(size_t len)
@@ -81,8 +88,72 @@ static size_t base64_bytes(size_t len)
 
 size_t carried_bytes(const struct carried *c)
 {
-	return base64_bytes(c->viewer.len_bytes) + base64_bytes(c->trace.len_bytes) + 2 * ELEMENT_BYTES +
-	       strlen(html_open);
+	return base64_bytes(c->viewer.len_bytes) + base64_bytes(c->trace.len_bytes) + c->nranges * RANGE_BYTES +
+	       2 * ELEMENT_BYTES + strlen(html_open);
+}
+
+/* ---- a part of a trace ---- */
+
+/* The ranks from the first one that is named to the last: all, if none is. */
+static void ranks_of(const struct place *at, uint32_t *ret_first, uint32_t *ret_last)
+{
+	const char *last = at->ranks + strlen(at->ranks);
+	while (last > at->ranks && isdigit((unsigned char)last[-1]))
+		last--;
+	*ret_first = at->ranks[0] != '\0' ? (uint32_t)strtoul(at->ranks, NULL, 10) : 0;
+	*ret_last = at->ranks[0] != '\0' ? (uint32_t)strtoul(last, NULL, 10) : UINT32_MAX;
+}
+
+/* What is seen of each place, of all ranks if there is room; then around the first one. */
+static void choose_places(struct mpix_excerpt *x, const struct places *places)
+{
+	double from_ns, to_ns, around_ns = 0;
+	for (size_t i = places->n; i-- > 0;)
+		if (place_view(&places->at[i], &from_ns, &to_ns))
+			around_ns = from_ns;
+	for (size_t i = 0; i < places->n; i++) {
+		uint32_t first, last;
+		ranks_of(&places->at[i], &first, &last);
+		if (place_view(&places->at[i], &from_ns, &to_ns) &&
+		    !mpix_excerpt_add(x, (int64_t)from_ns, (int64_t)to_ns, 0, UINT32_MAX))
+			mpix_excerpt_add(x, (int64_t)from_ns, (int64_t)to_ns, first, last);
+	}
+	mpix_excerpt_fill(x, (int64_t)around_ns);
+}
+
+static int take_part(struct carried *c, const struct places *places, size_t bytes_max)
+{
+	struct error e;
+	struct mpix_file *f = NULL;
+	struct mpix_excerpt *x = NULL;
+	int r = mpix_open(c->path, &f, &e);
+	if (r == 0)
+		r = mpix_excerpt_new(f, bytes_max, &x);
+	if (r == 0) {
+		choose_places(x, places);
+		r = mpix_excerpt_read(x, &c->trace, &c->ranges, &c->nranges);
+	}
+	mpix_excerpt_free(x);
+	mpix_close(f);
+	return r;
+}
+
+int carried_take(struct carried *c, const struct places *places, size_t bytes_max)
+{
+	size_t others = carried_bytes(c), room = bytes_max > others ? (bytes_max - others) / 4 * 3 : 0;
+	if (c->bytes <= room)
+		return buf_file(&c->trace, c->path, room);
+	/* a range a chunk, at most: each takes some characters of the page as well */
+	int r = take_part(c, places, room);
+	if (r == 0 && carried_bytes(c) > bytes_max) {
+		size_t ranges = c->nranges * RANGE_BYTES;
+		buf_done(&c->trace);
+		free(c->ranges);
+		c->ranges = NULL;
+		c->nranges = 0;
+		r = room > ranges ? take_part(c, places, room - ranges) : -E2BIG;
+	}
+	return r;
 }
 
 static void put_base64(FILE *out, const struct buf *b)
@@ -106,6 +177,17 @@ void carried_put_policy(struct page *p)
 	    html_open_sha256, c->scripts, html_style_sha256, c->styles);
 }
 
+static void put_ranges(struct page *p, const struct carried *c)
+{
+	if (c->ranges == NULL)
+		return;
+	put(p, " data-bytes=\"%llu\" data-ranges=\"", (unsigned long long)c->bytes);
+	for (size_t i = 0; i < c->nranges; i++)
+		put(p, "%s%llu+%llu", i > 0 ? " " : "", (unsigned long long)c->ranges[i].offset,
+		    (unsigned long long)c->ranges[i].bytes);
+	put(p, "\"");
+}
+
 void carried_write(struct page *p)
 {
 	const struct carried *c = p->model->carried;
@@ -113,7 +195,9 @@ void carried_write(struct page *p)
 	put_base64(p->out, &c->viewer);
 	put(p, "</script>\n<script type=\"text/plain\" id=\"carried-trace\" data-name=\"");
 	put_text(p, c->name, NAME_CHARS);
-	put(p, "\">");
+	put(p, "\"");
+	put_ranges(p, c);
+	put(p, ">");
 	put_base64(p->out, &c->trace);
 	put(p, "</script>\n<script>%s</script>\n", html_open);
 }

@@ -1,8 +1,8 @@
 /* html.h - the report: one analysed step as one HTML page, for the person who ran the job.
  * In: the analysis object ("mpitrace/analysis/1", as `mpitrace show --json` prints it), the trace.  Out: a page that
  * needs no network and no other file, at most HTML_BYTES_MAX long however many ranks there were. It is whole without
- * a script. Where there is room in HTML_CARRYING_BYTES_MAX it carries the viewer and the trace, and its links open
- * them. */
+ * a script. Within HTML_CARRYING_BYTES_MAX it carries the viewer and the trace, or of a large one the places that its
+ * links lead to, and its links open them. */
 #pragma once
 
 #include "base/error.h"

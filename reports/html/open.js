@@ -7,7 +7,8 @@
 	const root = document.documentElement;
 	const packed = name => document.getElementById("carried-" + name);
 	const command = name => "mpitrace view " + name;
-	const name = packed("trace").dataset.name;
+	const { name, bytes: size, ranges } = packed("trace").dataset;
+	const part = ranges && { bytes: Number(size), ranges: ranges.split(" ").map(x => x.split("+").map(Number)) };
 	let dialog = null, says = null, frame = null, page = null, trace = null;
 	let returns = false; /* the entry before in the browser's history is this page without the viewer */
 
@@ -83,11 +84,11 @@
 		if (mine !== frame)
 			return; /* left, or gone on, in the meantime */
 		frame.onload = () => {
-			mine.contentWindow.postMessage({ trace, name }, "*");
+			mine.contentWindow.postMessage({ trace, name, part }, "*");
 			mine.contentWindow.focus();
 		};
 		frame.src = page + "#" + place;
-		says.textContent = name;
+		says.textContent = part ? "A part of " + name + ". All of it: " + command(name) : name;
 		dialog.append(frame);
 	};
 	const hide = () => {

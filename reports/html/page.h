@@ -8,9 +8,18 @@
 
 #include <stdio.h>
 
+#define PLACES_MAX 256
+
+/* Where its links lead, in the order of the page. */
+struct places {
+	struct place at[PLACES_MAX];
+	size_t n;
+};
+
 struct page {
 	FILE *out;
 	const struct model *model;
+	struct places *places; /* links are noted there; or NULL */
 };
 
 /* Markup of ours; arguments are numbers, struct fmt texts and constants, never strings from

@@ -7,7 +7,11 @@
 static bool address_of(const struct page *p, struct place at, char ret_text[PLACE_TEXT])
 {
 	at.end_s = p->model->runtime_s;
-	return p->model->carried != NULL && place_address(&at, ret_text);
+	if (p->model->carried == NULL || !place_address(&at, ret_text))
+		return false;
+	if (p->places != NULL && p->places->n < PLACES_MAX)
+		p->places->at[p->places->n++] = at;
+	return true;
 }
 
 bool begin_place(struct page *p, const struct place *at)

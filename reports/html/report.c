@@ -114,11 +114,11 @@ static void write_page(struct page *p, bool carries)
 	html_end(p);
 }
 
-/* How long the page is without what it carries. */
-static int measure(const struct model *m, size_t *ret_bytes)
+/* How long the page is without what it carries, and where its links lead. */
+static int measure(const struct model *m, size_t *ret_bytes, struct places *ret_places)
 {
 	char *text = NULL;
-	struct page p = {.out = open_memstream(&text, ret_bytes), .model = m};
+	struct page p = {.out = open_memstream(&text, ret_bytes), .model = m, .places = ret_places};
 	if (p.out == NULL)
 		return -ENOMEM;
 	write_page(&p, false);
@@ -134,18 +134,25 @@ static size_t carrying_bytes_max(const struct model *m)
 	return bytes >= 0 && bytes < HTML_CARRYING_BYTES_MAX ? (size_t)bytes : HTML_CARRYING_BYTES_MAX;
 }
 
-/* Carry the viewer and the trace, if both are there and the page does not become too large. */
-static void choose_carried(struct model *m, struct carried *c, const struct html_source *source)
+/* Carry the viewer and as much of the trace as there is room for. */
+static int take_carried(struct model *m, struct carried *c, size_t most)
 {
 	size_t bytes;
+	struct places *places = calloc(1, sizeof(*places));
+	m->carried = c; /* links make the page longer */
+	int r = places != NULL ? measure(m, &bytes, places) : -ENOMEM;
+	if (r == 0)
+		r = bytes < most ? carried_take(c, places, most - bytes) : -E2BIG;
+	free(places);
+	return r;
+}
+
+static void choose_carried(struct model *m, struct carried *c, const struct html_source *source)
+{
 	size_t most = m->carrying_bytes_max = carrying_bytes_max(m);
-	int r = m->totals || most == 0 ? -ENOENT : carried_load(c, source->viewer, source->trace, most);
-	if (r == 0) {
-		m->carried = c; /* links make it longer */
-		r = measure(m, &bytes);
-		if (r == 0 && bytes + carried_bytes(c) > most)
-			r = -E2BIG;
-	}
+	int r = m->totals || most == 0 ? -ENOENT : carried_load(c, source->viewer, source->trace);
+	if (r == 0)
+		r = take_carried(m, c, most);
 	m->carried = r == 0 ? c : NULL;
 	m->is_too_large = r == -E2BIG;
 }

@@ -1,5 +1,6 @@
 /* sec_next.c - how to go on from here: the commands that show more.
  * In: the name of the trace.  Out: three commands. */
+#include "reports/html/carried.h"
 #include "reports/html/section.h"
 
 static void command(struct page *p, const char *what, const char *before)
@@ -7,6 +8,18 @@ static void command(struct page *p, const char *what, const char *before)
 	put(p, "<p>%s</p>\n<pre>", what);
 	put_command(p, before, "");
 	put(p, "</pre>\n");
+}
+
+static void put_carried(struct page *p, const struct carried *c)
+{
+	put(p, "<p>Sentences, ranks, intervals and call sites above lead into the trace, ");
+	if (c->ranges == NULL)
+		put(p, "which is in this page.</p>\n");
+	else
+		put(p,
+		    "of which %s of %s are in this page: all of the run in sums, single calls and messages where "
+		    "sentences lead.</p>\n",
+		    fmt_bytes((double)c->trace.len_bytes).s, fmt_bytes((double)c->bytes).s);
 }
 
 static void write_next(struct page *p)
@@ -22,8 +35,7 @@ static void write_next(struct page *p)
 		    "viewer.</p>\n",
 		    fmt_bytes((double)p->model->carrying_bytes_max).s);
 	if (p->model->carried != NULL)
-		put(p, "<p>Sentences, ranks, intervals and call sites above lead into the trace, which is in this "
-		       "page.</p>\n");
+		put_carried(p, p->model->carried);
 	command(p, "See every message on a time line, in the browser:", "view ");
 	command(p, "The same numbers for a script, or for another tool:", "show --json ");
 	command(p, "Single calls of one rank:", "show --events --rank 0 ");

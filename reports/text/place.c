@@ -32,15 +32,22 @@ void place_add_list(struct place *p, const cJSON *ranks)
 	}
 }
 
-bool place_address(const struct place *p, char ret_text[PLACE_TEXT])
+bool place_view(const struct place *p, double *ret_from_ns, double *ret_to_ns)
 {
 	double from = p->from_s * NS, to = p->to_s * NS, around = AROUND * (to - from);
-	double last = p->end_s >= p->to_s ? fmin(to + around, p->end_s * NS) : to + around;
+	*ret_from_ns = fmax(from - around, 0);
+	*ret_to_ns = p->end_s >= p->to_s ? fmin(to + around, p->end_s * NS) : to + around;
+	return p->from_s >= 0 && p->to_s > p->from_s && p->to_s <= TIME_MOST_S;
+}
+
+bool place_address(const struct place *p, char ret_text[PLACE_TEXT])
+{
+	double from, to;
 	int at = 0;
 	ret_text[0] = '\0';
-	if (p->from_s >= 0 && p->to_s > p->from_s && p->to_s <= TIME_MOST_S)
-		at = snprintf(ret_text, PLACE_TEXT, "t=%.0f~%.0f&mark=%.0f~%.0f", fmax(from - around, 0), last, from,
-			      to);
+	if (place_view(p, &from, &to))
+		at = snprintf(ret_text, PLACE_TEXT, "t=%.0f~%.0f&mark=%.0f~%.0f", from, to, p->from_s * NS,
+			      p->to_s * NS);
 	if (p->ranks[0] != '\0')
 		at += snprintf(ret_text + at, PLACE_TEXT - (size_t)at, "%sranks=%s", at > 0 ? "&" : "", p->ranks);
 	if (p->site >= 0 && p->site <= RANK_MOST)

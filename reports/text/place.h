@@ -21,6 +21,8 @@ struct place {
 void place_add_ranks(struct place *p, double first, double last);
 /* Those of an array of rank numbers. */
 void place_add_list(struct place *p, const cJSON *ranks);
+/* What is shown of a place with an interval, ns: more than what is marked. False: it has none. */
+bool place_view(const struct place *p, double *ret_from_ns, double *ret_to_ns);
 /* t=0~900&mark=300~600&ranks=0-3,7: what is shown, what is marked, which ranks are chosen. False, and "", when that
  * would be all of the trace. */
 bool place_address(const struct place *p, char ret_text[PLACE_TEXT]);

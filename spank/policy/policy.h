@@ -33,7 +33,7 @@
 	X(RESERVE_BYTES,   reserve_bytes,   SIZE,    "",                        "0",      false, CERTAIN, "bytes that stay free where traces go, 0 = as plugstack.conf has it") \
 	X(REPORT,          report,          CHOICE,  "srun|epilog|none",        "srun",   true,  CERTAIN, "who makes the report") \
 	X(REPORT_SECONDS,  report_seconds,  TIME,    "",                        "0",      true,  CERTAIN, "time that making the report may take, 0 = as plugstack.conf has it") \
-	X(PAGE_BYTES,      page_bytes,      SIZE,    "",                        "5000000", true, CERTAIN, "bytes of a report with viewer and trace in it, at most 5,000,000; where they do not fit it names the command; 0 = never in it") \
+	X(PAGE_BYTES,      page_bytes,      SIZE,    "",                        "5000000", true, CERTAIN, "bytes of a report with viewer and trace in it, at most 5,000,000; of a larger trace it has a part; 0 = it has none") \
 	X(FINISH,          finish,          CHOICE,  "leave|queue|sweep",       "sweep",  true,  CERTAIN, "where a long analysis goes: nowhere, into a job, to the sweeper") \
 	X(OUTPUT,          output,          OUTPUT,  "",                        "",       true,  CERTAIN, "pattern of the directory of the results") \
 	X(DIRECTORY,       directory,       PATH,    "",                        "",       false, CERTAIN, "central directory: without `output`, results go to `<directory>/%u/mpitrace-%j`") \

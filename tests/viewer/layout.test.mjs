@@ -42,6 +42,7 @@ test('no picture of a trace needs more than 24 summary tiles, nor 320 chunks of 
 const huge = {
   meta: { ranks: 16384, runtime: 1e12, rows: 64, bins: 256, rowFactor: 4, timeLevels: 9, rankLevels: 5 },
   tile: (kind, level, seq, rankLevel, group) => ({ kind, level, seq, rankLevel, group }),
+  isThere: () => true,
 };
 
 test('of 16,384 ranks few summary tiles are needed, which cover interval and ranks', () => {

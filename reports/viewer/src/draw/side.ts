@@ -163,7 +163,8 @@ class Marked {
     this.element.hidden = key === '';
     if (key === '') return trace.giveUp('stats');
     this.put(h('p', { class: 'hint' }, 'loading …'));
-    trace.ask('stats', 'stats', query, (s: Stats) => this.put(statistics(trace, s, this.c.announce)), this.c.fail);
+    const take = (s: Stats) => this.put(statistics(trace, s, this.c.announce));
+    trace.ask('stats', 'stats', query, take, (error) => this.put(h('p', { class: 'hint' }, error.message)));
   }
 
   private put(body: HTMLElement): void {

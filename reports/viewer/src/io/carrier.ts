@@ -1,7 +1,7 @@
 // carrier.ts - a page that has this one in a frame, as a report does that carries viewer and trace: it hands over the bytes of the trace,
 // and is told when to take the frame away. Only who made this page could have put it behind a blob: address.
-import { FileSource } from './source';
-import type { Source } from './source';
+import { FileSource, PartSource } from './source';
+import type { Part, Source } from './source';
 
 export const isCarried = (): boolean => location.protocol === 'blob:' && parent !== window;
 
@@ -9,10 +9,10 @@ export const isCarried = (): boolean => location.protocol === 'blob:' && parent 
 export function handedOver(): Promise<Source> {
   return new Promise((take) => {
     const listen = (e: MessageEvent) => {
-      const { trace, name } = Object(e.data) as { trace?: unknown; name?: unknown };
+      const { trace, name, part } = Object(e.data) as { trace?: unknown; name?: unknown; part?: unknown };
       if (e.source !== parent || !(trace instanceof Blob) || typeof name !== 'string') return;
       removeEventListener('message', listen);
-      take(new FileSource(trace, name));
+      take(part ? new PartSource(trace, name, part as Part) : new FileSource(trace, name));
     };
     addEventListener('message', listen);
   });

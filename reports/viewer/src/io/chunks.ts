@@ -23,6 +23,10 @@ function isWanted(work: Work): boolean {
   return work.waiters.some((signal) => !signal?.aborted);
 }
 
+/** Of a part of a trace: what is looked for is in the rest. */
+const absent = (name: string) =>
+  new Damaged(`This part of the trace is not in the page. All of it: mpitrace view ${name}`, true);
+
 /** May be otherwise next time. */
 const CUT = new Damaged('The file ends too early; was it changed while open?', true);
 
@@ -187,7 +191,9 @@ export class Chunks {
   }
 
   private readWaiting(): void {
-    const waiting = this.waiting.sort((a, b) => a.entry.offset - b.entry.offset);
+    const isThere = ({ entry }: Waiting) => this.source.has?.(entry.offset, entry.packedBytes) ?? true;
+    const waiting = this.waiting.filter(isThere).sort((a, b) => a.entry.offset - b.entry.offset);
+    for (const w of this.waiting) if (!isThere(w)) w.reject(absent(this.source.name));
     this.waiting = [];
     for (const range of joinRanges(waiting)) {
       const part = waiting.slice(range.first, range.last + 1);

@@ -3,11 +3,20 @@
 const HEAD_BYTES = 64; // what is read first of every trace: the superblock
 
 /** By which another thread finds the same source. */
-export type SourceName = { blob: Blob; name: string } | { url: string; name: string; bytes: number; head: Uint8Array };
+export type SourceName =
+  { blob: Blob; name: string; part?: Part } | { url: string; name: string; bytes: number; head: Uint8Array };
+
+/** Of a file of so many bytes these ranges are there, ascending: offset, length. */
+export interface Part {
+  bytes: number;
+  ranges: [number, number][];
+}
 
 export interface Source {
   readonly name: string;
   readonly bytes: number;
+  /** Whether a range is there; absent: all are. */
+  has?(offset: number, length: number): boolean;
   read(offset: number, length: number): Promise<Uint8Array>;
   named(): SourceName;
 }
@@ -28,6 +37,61 @@ export class FileSource implements Source {
 
   async read(offset: number, length: number): Promise<Uint8Array> {
     return new Uint8Array(await this.blob.slice(offset, offset + length).arrayBuffer());
+  }
+}
+
+/** Some ranges of a file, one behind the other. What is not there is read as zeros, and no chunk's. */
+export class PartSource implements Source {
+  private readonly at: number[] = []; // of each range, in the blob
+
+  constructor(
+    private readonly blob: Blob,
+    readonly name: string,
+    private readonly part: Part,
+  ) {
+    let at = 0;
+    for (const [, length] of part.ranges) {
+      this.at.push(at);
+      at += length;
+    }
+  }
+
+  get bytes(): number {
+    return this.part.bytes;
+  }
+
+  named(): SourceName {
+    return { blob: this.blob, name: this.name, part: this.part };
+  }
+
+  /** Number of ranges that begin at offset or before. */
+  private upTo(offset: number): number {
+    let low = 0;
+    for (let high = this.part.ranges.length; low < high;) {
+      const middle = (low + high) >> 1;
+      if (this.part.ranges[middle]![0] <= offset) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  has(offset: number, length: number): boolean {
+    const range = this.part.ranges[this.upTo(offset) - 1];
+    return range !== undefined && offset + length <= range[0] + range[1];
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    const out = new Uint8Array(Math.max(0, Math.min(length, this.bytes - offset)));
+    for (let i = Math.max(0, this.upTo(offset) - 1); i < this.at.length; i++) {
+      const [begin, bytes] = this.part.ranges[i]!;
+      if (begin >= offset + length) break;
+      const from = Math.max(begin, offset);
+      const to = Math.min(begin + bytes, offset + length);
+      if (from >= to) continue;
+      const at = this.at[i]! + from - begin;
+      out.set(new Uint8Array(await this.blob.slice(at, at + to - from).arrayBuffer()), from - offset);
+    }
+    return out;
   }
 }
 
@@ -52,7 +116,8 @@ class HttpSource implements Source {
 }
 
 export function sourceOf(name: SourceName): Source {
-  if ('blob' in name) return new FileSource(name.blob, name.name);
+  if ('blob' in name)
+    return name.part ? new PartSource(name.blob, name.name, name.part) : new FileSource(name.blob, name.name);
   return new HttpSource(name.url, name.name, name.bytes, name.head);
 }
 

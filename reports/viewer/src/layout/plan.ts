@@ -28,6 +28,7 @@ export interface Window {
 export interface BarPlan {
   detail: 'events' | 'summary';
   entries: Entry[];
+  absent: boolean; // calls would be shown, if this were not a part of a trace without them
 }
 
 export interface MessagePlan {
@@ -81,13 +82,17 @@ export interface TilePlan {
   rankLevel: number;
 }
 
+const areThere = (trace: Trace, entries: Entry[]) => entries.every((e) => trace.isThere(e));
+
 export function planTiles(trace: Trace, w: Window): TilePlan {
   const { rowFactor, rows } = trace.meta;
   const rankLevel = rankLevelFor(trace, w);
   const down = Math.ceil((w.lastRank - w.firstRank + 1) / (rows * rowFactor ** rankLevel)) + 1;
   let level = timeLevelFor(trace, w);
   let entries = tilesAt(trace, w, level, rankLevel);
-  while (entries.length > Math.max(TILES_MAX, 6 * down) && level > 0) entries = tilesAt(trace, w, --level, rankLevel);
+  const most = Math.max(TILES_MAX, 6 * down);
+  while (level > 0 && (entries.length > most || !areThere(trace, entries)))
+    entries = tilesAt(trace, w, --level, rankLevel);
   return { entries, level, rankLevel };
 }
 
@@ -104,8 +109,11 @@ export function planBars(trace: Trace, w: Window): BarPlan {
   const bin = ((runtime / (bins * 2 ** tiles.level)) * w.width) / (w.to - w.from);
   const worth = inView <= FEW_EVENTS ? RECORDS_MAX : Math.min(RECORDS_MAX, RECORDS_FOR_A_PIXEL * bin);
   const readable = entries.length <= EVENT_CHUNKS_MAX && records <= worth;
-  if (readable && (inView <= FEW_EVENTS || bin > COARSE)) return { detail: 'events', entries };
-  return { detail: 'summary', entries: tiles.entries };
+  const best = readable && (inView <= FEW_EVENTS || bin > COARSE);
+  const waits = trace.waitEntriesOf(w.from, w.to, w.firstRank, w.lastRank);
+  const absent = best && !(areThere(trace, entries) && areThere(trace, waits));
+  if (best && !absent) return { detail: 'events', entries, absent };
+  return { detail: 'summary', entries: tiles.entries, absent };
 }
 
 export function planMessages(trace: Trace, w: Window): MessagePlan {
@@ -113,7 +121,7 @@ export function planMessages(trace: Trace, w: Window): MessagePlan {
   const total = estimate(all, w.from, w.to);
   const records = all.reduce((sum, e) => sum + e.records, 0);
   const most = MESSAGE_RECORDS_MAX[total <= MESSAGES_FEW ? 1 : 0];
-  if (all.length <= MESSAGE_CHUNKS_MAX && records <= most && total <= MESSAGES_MAX)
+  if (all.length <= MESSAGE_CHUNKS_MAX && records <= most && total <= MESSAGES_MAX && areThere(trace, all))
     return { detail: 'all', entries: all, total };
   const tiles = trace.version === 1 ? 2 : 4; // that hold 1024 messages, or half of that
   const { runtime, topLevels } = trace.meta;
@@ -123,7 +131,7 @@ export function planMessages(trace: Trace, w: Window): MessagePlan {
   const entries: Entry[] = [];
   for (let seq = Math.max(0, Math.floor(w.from / width) - 1); seq * width < w.to && seq < 2 ** level; seq++) {
     const e = trace.tile(Kind.Top, level, seq);
-    if (e) entries.push(e);
+    if (e && trace.isThere(e)) entries.push(e);
   }
   return { detail: 'largest', entries, total };
 }

@@ -108,6 +108,11 @@ export class Trace {
     return new Trace(source, new Chunks(source, chunks), VERSION, meta, analysis as Json, entries);
   }
 
+  /** Whether it can be read: of a part of a trace, most cannot. */
+  isThere(e: Entry): boolean {
+    return this.source.has?.(e.offset, e.packedBytes) ?? true;
+  }
+
   /** Index entries of one kind, in the order of the file. */
   kind(kind: Kind): Entry[] {
     return this.byKind.get(kind) ?? [];

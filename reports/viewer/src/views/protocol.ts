@@ -1,6 +1,7 @@
 // protocol.ts - does the run keep to a protocol? A specification is written or loaded, applied at a level of strictness; its verdicts are
 // those of `mpitrace check`. In: checks that the worker makes.  Out: counts by colour and by rule, a list of messages.
 import { fill, h } from '../draw/dom';
+import { needsAll } from '../draw/only_totals';
 import { Grid } from '../draw/grid';
 import { button } from '../draw/tools';
 import { count, plural } from '../layout/format';
@@ -86,7 +87,7 @@ class ProtocolView implements ViewInstance {
       open: (row) => this.open(row),
     });
     this.grid.setColumns(RESULT_COLUMNS.map((c) => ({ ...c, sorts: false })));
-    host.append(this.tools(), this.body());
+    host.append(this.tools(), ...needsAll(app.session), this.body());
     this.text = this.state().text;
     this.editor.put(this.text);
   }

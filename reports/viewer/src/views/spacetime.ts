@@ -1,6 +1,7 @@
 // spacetime.ts - the space-time view: a line per rank, numbered events, messages, collectives, epochs. In: a section of the run from the
 // worker, the shared interval and selection.  Out: a canvas, words about the event that is picked, super epochs.
 import { h, paper } from '../draw/dom';
+import { needsAll } from '../draw/only_totals';
 import { Seen } from '../layout/spacetime';
 import { zoomMax } from '../layout/spacetime_frame';
 import type { Counts } from '../layout/spacetime_frame';
@@ -77,6 +78,7 @@ class SpaceTime implements ViewInstance {
     });
     host.append(
       this.controls.element,
+      ...needsAll(app.session),
       this.controls.note,
       h('div', { class: 'space-body' }, this.side(), this.beside.element, this.panel.element),
     );

@@ -2,7 +2,7 @@
 // snapshots of the worker.  Out: a canvas of icons; step, play, seek, containers.
 import { CensusStrip, PIXELS_A_MOMENT } from '../draw/census';
 import { h, paper } from '../draw/dom';
-import { onlyTotals } from '../draw/only_totals';
+import { needsAll, onlyTotals } from '../draw/only_totals';
 import { paintStates } from '../draw/states';
 import type { Scene } from '../draw/states';
 import { placeItems, placedAt } from '../layout/boxes';
@@ -88,6 +88,7 @@ class States implements ViewInstance {
     host.append(
       this.controls.top,
       ...onlyTotals(session),
+      ...needsAll(session),
       this.stage,
       this.census.element,
       this.words,

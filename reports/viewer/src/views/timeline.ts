@@ -374,7 +374,12 @@ class Timeline implements ViewInstance {
     const parts = [duration(state.to - state.from) + ' shown'];
     if (p?.detail === 'events') parts.push(this.isTotals ? 'calls that ranks never came back from' : 'single calls');
     if (p?.detail === 'summary') {
-      parts.push('shares of time: zoom in for single calls and waiting');
+      const name = this.app.session.name;
+      parts.push(
+        p.absent
+          ? `shares of time: single calls of this interval are in ${name}, not in the page`
+          : 'shares of time: zoom in for single calls and waiting',
+      );
       if (threads > 1) parts.push('of the first thread');
       if (isFiltering(state.filter)) parts.push('the filter holds for messages only');
     }

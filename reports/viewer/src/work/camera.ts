@@ -29,6 +29,7 @@ export interface Picture {
   pixels: Uint32Array; // empty where there is an image
   image?: ImageBitmap;
   detail: 'events' | 'summary';
+  absent: boolean; // tiles stand for calls that are in the rest of the trace
   rough: boolean; // tiles stand for calls that are not all read
   messageDetail: 'all' | 'largest';
   chunks: number; // of bars

@@ -168,6 +168,7 @@ export class Drawing {
       height,
       pixels: raster.pixels,
       detail: this.detail,
+      absent: this.bars.absent,
       rough,
       messageDetail: this.messages.detail,
       chunks: this.bars.entries.length,

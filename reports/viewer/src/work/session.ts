@@ -57,6 +57,7 @@ export class Session {
   comms = new Map<number, string>();
   nodes: string[] = []; // by rank
   bytesRead = 0;
+  isPart = false; // most of its calls are somewhere else
   private readonly asked = new Map<number, Asked>();
   private readonly last = new Map<string, number>(); // by asker
   private nextId = 1;
@@ -76,7 +77,7 @@ export class Session {
     try {
       const { version, meta, text } = await session.sendOpen(source);
       const analysis = parseJson(text);
-      Object.assign(session, { version, meta, analysis });
+      Object.assign(session, { version, meta, analysis, isPart: source.has !== undefined });
       session.callSites = callSites(analysis);
       session.comms = communicators(analysis, meta.ranks);
       for (const x of list(analysis, 'per_rank')) session.nodes[num(x, 'rank') ?? -1] = str(x, 'node');
