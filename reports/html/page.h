@@ -70,6 +70,12 @@ void put_place_data(struct page *p, const struct place *at);
 struct place place_of_issue(const cJSON *issue);
 struct place place_of_ranks(double first, double last);
 struct place place_of_site(const cJSON *callsite);
+/* A call site's calls of one rank; the rank may be NAN: of all. */
+void put_site_of_rank(struct page *p, const cJSON *callsite, double rank);
+/* "rank 3" as a link to it: what stands before the number. */
+void put_rank_link(struct page *p, const char *before, double rank);
+/* A moment, seconds, and what follows, as far as a picture needs it to be seen. */
+struct place place_of_moment(const struct model *m, double at_s);
 
 /* What follows the last slash of a path. */
 const char *basename_of(const char *path);

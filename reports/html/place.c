@@ -4,6 +4,9 @@
 
 #include <math.h>
 
+#define MOMENT_S 1e-5
+#define MOMENT_SHARE 1e-4 /* of the run */
+
 static bool address_of(const struct page *p, struct place at, char ret_text[PLACE_TEXT])
 {
 	at.end_s = p->model->runtime_s;
@@ -73,6 +76,31 @@ struct place place_of_site(const cJSON *callsite)
 {
 	struct place at = PLACE_ANYWHERE;
 	at.site = json_number_or(callsite, "id", -1);
+	return at;
+}
+
+void put_site_of_rank(struct page *p, const cJSON *callsite, double rank)
+{
+	struct place at = place_of_site(callsite);
+	place_add_ranks(&at, rank, rank);
+	bool link = begin_place(p, &at);
+	put_callsite(p, callsite);
+	end_place(p, link);
+}
+
+void put_rank_link(struct page *p, const char *before, double rank)
+{
+	struct place at = place_of_ranks(rank, rank);
+	bool link = begin_place(p, &at);
+	put(p, "%s%.0f", before, rank);
+	end_place(p, link);
+}
+
+struct place place_of_moment(const struct model *m, double at_s)
+{
+	struct place at = PLACE_ANYWHERE;
+	at.from_s = at_s;
+	at.to_s = at_s + fmax(MOMENT_S, m->runtime_s * MOMENT_SHARE);
 	return at;
 }
 

@@ -16,7 +16,7 @@ static void write_row(struct page *p, const cJSON *row, double most_s)
 	put_text(p, json_text(site, "op", "?"), NAME_CHARS);
 	put(p, "</code><br>");
 	if (site != NULL)
-		put_callsite(p, site);
+		put_site_link(p, site);
 	put(p, "</th><td class=\"wide\">");
 	put_bar(p, &part, 1, most_s);
 	put(p,
@@ -34,9 +34,11 @@ static void write_last(struct page *p, const cJSON *arrivals)
 	if (n == 0)
 		return;
 	put(p, "<p>Last most often: ");
-	for (const cJSON *v = json_first(arrivals, "last_ranks"); v != NULL && shown < LAST_MAX; v = v->next)
-		put(p, "%srank %.0f (%s)", shown++ > 0 ? ", " : "", json_number(v, "rank"),
-		    fmt_count(json_number(v, "times")).s);
+	for (const cJSON *v = json_first(arrivals, "last_ranks"); v != NULL && shown < LAST_MAX; v = v->next) {
+		put(p, shown++ > 0 ? ", " : "");
+		put_rank_link(p, "rank ", json_number(v, "rank"));
+		put(p, " (%s)", fmt_count(json_number(v, "times")).s);
+	}
 	double more = (double)(n - shown) + fmax(json_number(arrivals, "last_ranks_left_out"), 0);
 	if (more > 0)
 		put(p, " and %s more ranks", fmt_count(more).s);

@@ -26,7 +26,7 @@ static void write_sites(struct page *p, const cJSON *row)
 		if (site == NULL)
 			continue;
 		put(p, first ? "" : "<br>");
-		put_callsite(p, site);
+		put_site_link(p, site);
 		first = false;
 	}
 	if (first)
@@ -38,10 +38,14 @@ static void write_examples(struct page *p, const cJSON *row)
 	size_t n = 0;
 	for (const cJSON *v = json_first(row, "examples"); v != NULL && n < EXAMPLES_MAX; v = v->next, n++) {
 		double time_s = json_number(v, "time_s");
+		struct place at = place_of_moment(p->model, time_s);
+		place_add_list(&at, json_item(v, "ranks"));
 		put(p, "<br><small class=\"soft\">");
+		bool link = begin_place(p, &at);
 		if (!isnan(time_s))
 			put(p, "%s: ", fmt_time(time_s).s);
 		put_text(p, json_text(v, "what", ""), SENTENCE_CHARS);
+		end_place(p, link);
 		put(p, "</small>");
 	}
 }

@@ -20,7 +20,7 @@ static void write_row(struct page *p, const cJSON *row, double most_s)
 	double all = cost_of(row), indirect = fmax(json_number(row, "indirect_s"), 0);
 	put(p, "<tr><th scope=\"row\">%s ", computing ? "computing before" : "in");
 	if (site != NULL) {
-		put_callsite(p, site);
+		put_site_of_rank(p, site, cJSON_IsNumber(rank) ? rank->valuedouble : NAN);
 		put(p, "<br><small class=\"soft\">");
 		put_text(p, json_text(site, "op", "?"), NAME_CHARS);
 		put(p, "</small>");
@@ -29,7 +29,7 @@ static void write_row(struct page *p, const cJSON *row, double most_s)
 	}
 	put(p, "</th><td class=\"n\">");
 	if (cJSON_IsNumber(rank))
-		put(p, "%.0f", rank->valuedouble);
+		put_rank_link(p, "", rank->valuedouble);
 	put(p, "</td><td class=\"wide\">");
 	put_time_bar(p, 0, all, all, most_s);
 	put(p, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n", fmt_time(all).s,

@@ -16,7 +16,7 @@ static void write_loop(struct page *p, const cJSON *phases)
 		put(p, "; they get %s towards the end", drift > 0 ? "longer" : "shorter");
 	if (site != NULL) {
 		put(p, ". Counted at ");
-		put_callsite(p, site);
+		put_site_link(p, site);
 	}
 	put(p, ".</p>\n");
 }
@@ -25,8 +25,13 @@ static void write_part(struct page *p, const cJSON *part)
 {
 	const cJSON *from = json_first(part, "window_s");
 	double from_s = json_number_of(from), to_s = json_number_of(from != NULL ? from->next : NULL);
+	struct place at = PLACE_ANYWHERE;
+	at.from_s = from_s;
+	at.to_s = to_s;
 	put(p, "<tr><th scope=\"row\">");
+	bool link = begin_place(p, &at);
 	put_words(p, json_text(part, "phase", "?"));
+	end_place(p, link);
 	put(p,
 	    "</th><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td>"
 	    "<td class=\"n\">%s</td></tr>\n",

@@ -84,9 +84,10 @@ static void write_state(struct page *p, const struct state *s, double most_s)
 	put(p, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td>", fmt_time(s->seconds).s,
 	    fmt_share(p->model->threads_s > 0 ? s->seconds / p->model->threads_s : NAN).s, fmt_count(s->count).s);
 	if (!isnan(s->worst_rank))
-		put(p, "rank %.0f ", s->worst_rank);
+		put_rank_link(p, "rank ", s->worst_rank);
+	put(p, " ");
 	if (site != NULL)
-		put_callsite(p, site);
+		put_site_of_rank(p, site, s->worst_rank);
 	put(p, "</td></tr>\n");
 }
 

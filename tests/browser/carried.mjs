@@ -297,12 +297,16 @@ async function ofAPart(browser) {
     const places = await page.locator('a.place').evaluateAll((links) => links.map((x) => x.dataset.at));
     const narrow = [...new Set(places)].filter((x) => /^t=/.test(x) && !x.startsWith('t=0~'));
     truth(narrow.length > 1, `${places}`);
+    let waiting = 0;
     for (const place of narrow) {
       await page.evaluate((x) => (location.hash = `view&${x}`), place);
       await page.waitForFunction((x) => document.querySelector('iframe')?.src.endsWith(x), `#${place}`);
       await shown(page);
-      same(await drawn(page), { detail: 'events', missing: 0, waits: true, banner: undefined }, place);
+      const { waits, ...picture } = await drawn(page);
+      same(picture, { detail: 'events', missing: 0, banner: undefined }, place);
+      waiting += waits;
     }
+    truth(waiting > 1, `${waiting} of ${narrow.length} show waiting`);
     truth((await page.textContent('dialog.viewer .says')).includes('All of it: mpitrace view part.mpix'), 'says');
     await shot(page, 'part');
   });

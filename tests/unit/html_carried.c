@@ -112,3 +112,26 @@ Test(html, a_page_carries_no_more_than_the_site_lets_it)
 		free(page);
 	}
 }
+
+Test(html, a_moment_in_which_something_was_wrong_a_phase_and_who_waited_lead_to_their_places)
+{
+	static const char analysis[] =
+		"{\"summary\": {\"runtime_s\": 100}, \"callsites\": [{\"id\": 7, \"op\": \"MPI_Recv\"}],"
+		"\"correctness\": [{\"kind\": \"x\", \"count\": 1, \"what\": \"y\", \"callsites\": [7], "
+		"\"examples\": [{\"what\": \"z\", \"time_s\": 50, \"ranks\": [3, 4]},"
+		"{\"what\": \"never\", \"time_s\": null, \"ranks\": [9]}]}],"
+		"\"phases\": {\"iterations\": 2, \"parts\": [{\"phase\": \"loop\", \"window_s\": [10, 60]}]},"
+		"\"wait_states\": [{\"state\": \"late_sender\", \"rank\": 5, \"callsite\": 7, \"seconds\": 2, "
+		"\"count\": 1}]}";
+	static const char *const places[] = {
+		"\"t=49980000000~50030000000&amp;mark=50000000000~50010000000&amp;ranks=3-4\"",
+		"\"ranks=9\"",
+		"\"t=0~100000000000&amp;mark=10000000000~60000000000\"",
+		"\"ranks=5\"",
+		"\"ranks=5&amp;filter.sites=7\"",
+	};
+	char *page = carrying_page_of(analysis, VIEWER("'sha256-aaaa='"), "trace");
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		cr_expect_not_null(strstr(page, places[i]), "%s", places[i]);
+	free(page);
+}
