@@ -24,11 +24,11 @@ static double most_of(const column_list *c)
 
 static void put_numbers(struct fleet_page *g, const column_list *c)
 {
-	put(&g->p,
-	    "<details><summary>The numbers</summary><div class=\"scroll\"><table><thead><tr><th scope=\"col\">from</th>"
-	    "<th scope=\"col\" class=\"n\">jobs</th><th scope=\"col\" class=\"n\">core-hours</th>"
-	    "<th scope=\"col\" class=\"n\">useful</th><th scope=\"col\" class=\"n\">waiting</th>"
-	    "<th scope=\"col\" class=\"n\">core-hours lost</th></tr></thead><tbody>\n");
+	put(&g->p, "<details><summary>The numbers</summary><div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th "
+		   "scope=\"col\">from</th>"
+		   "<th scope=\"col\" class=\"n\">jobs</th><th scope=\"col\" class=\"n\">core-hours</th>"
+		   "<th scope=\"col\" class=\"n\">useful</th><th scope=\"col\" class=\"n\">waiting</th>"
+		   "<th scope=\"col\" class=\"n\">core-hours lost</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < c->n; i++) {
 		const struct sums *s = &c->at[i].s;
 		double hours = fmax(s->hours, 1e-12);

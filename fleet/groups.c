@@ -60,7 +60,7 @@ void put_weeks(struct fleet_page *g, sqlite3_int64 id)
 static void put_head(struct fleet_page *g, const struct group_table *t)
 {
 	put(&g->p,
-	    "<div class=\"scroll\"><table%s><thead><tr><th scope=\"col\">%s</th><th scope=\"col\" "
+	    "<div class=\"scroll\" tabindex=\"0\"><table%s><thead><tr><th scope=\"col\">%s</th><th scope=\"col\" "
 	    "class=\"n\">jobs</th><th scope=\"col\" class=\"n\">core-hours</th><th scope=\"col\" class=\"pic\">how "
 	    "they were spent</th><th scope=\"col\" class=\"n\">useful</th><th scope=\"col\" class=\"n\">waiting</th>",
 	    t->sortable ? " class=\"sortable\"" : "", t->what);

@@ -284,7 +284,8 @@ static void put_job(struct fleet_page *g, sqlite3_stmt *r, bool link_it)
 void put_jobs(struct fleet_page *g, sqlite3_stmt *rows, const char *caption, bool link_all)
 {
 	put(&g->p,
-	    "<div class=\"scroll\"><table class=\"jobs-table sortable\"><caption>%s</caption>\n<thead><tr>"
+	    "<div class=\"scroll\" tabindex=\"0\"><table class=\"jobs-table "
+	    "sortable\"><caption>%s</caption>\n<thead><tr>"
 	    "<th scope=\"col\">job</th><th scope=\"col\">began</th><th scope=\"col\">user</th><th "
 	    "scope=\"col\">program</th>"
 	    "<th scope=\"col\" class=\"n\">nodes</th><th scope=\"col\" class=\"n\">ranks</th>"

@@ -180,7 +180,7 @@ static void put_sites(struct fleet_page *g, const cJSON *r)
 	if (json_count(r, "callsites") == 0)
 		return;
 	section_begin(g, "callsites", "Where", "Call sites that took longest, total over ranks.");
-	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">call site</th><th "
+	put(&g->p, "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">call site</th><th "
 		   "scope=\"col\">call</th><th scope=\"col\" class=\"n\">time</th>"
 		   "<th scope=\"col\" class=\"n\">waiting</th></tr></thead><tbody>\n");
 	for (const cJSON *x = json_first(r, "callsites"); x != NULL; x = x->next) {
@@ -202,9 +202,10 @@ static void put_operations(struct fleet_page *g, const cJSON *r)
 	if (json_count(r, "operations") == 0)
 		return;
 	section_begin(g, "operations", "MPI calls", "Those that took longest, total over ranks.");
-	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">call</th><th scope=\"col\" "
-		   "class=\"n\">calls</th><th scope=\"col\" class=\"n\">"
-		   "time</th><th scope=\"col\" class=\"n\">data</th></tr></thead><tbody>\n");
+	put(&g->p,
+	    "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">call</th><th scope=\"col\" "
+	    "class=\"n\">calls</th><th scope=\"col\" class=\"n\">"
+	    "time</th><th scope=\"col\" class=\"n\">data</th></tr></thead><tbody>\n");
 	for (const cJSON *x = json_first(r, "operations"); x != NULL; x = x->next) {
 		put(&g->p, "<tr><th scope=\"row\"><code>");
 		put_text(&g->p, json_text(x, "op", ""), 60);

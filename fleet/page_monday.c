@@ -35,9 +35,10 @@ static void put_sentences(struct fleet_page *g, const struct monday *m)
 static void put_old(struct fleet_page *g, const struct monday *m)
 {
 	section_begin(g, "before", "What was said before", "And how it developed since.");
-	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">it is</th><th scope=\"col\" "
-		   "class=\"n\">core-hours then</th><th scope=\"col\" class=\"n\">now</th><th scope=\"col\">what was "
-		   "said</th></tr></thead><tbody>\n");
+	put(&g->p,
+	    "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">it is</th><th scope=\"col\" "
+	    "class=\"n\">core-hours then</th><th scope=\"col\" class=\"n\">now</th><th scope=\"col\">what was "
+	    "said</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < m->old.n; i++) {
 		const struct monday_old *o = &m->old.at[i];
 		put(&g->p, "<tr><th scope=\"row\">%s</th>", monday_became(o));

@@ -83,9 +83,10 @@ static void put_outcomes(struct fleet_page *g)
 		"As Slurm or who ran the launcher said, else as the ranks ended. Hung are the core-hours behind the "
 		"last moment in "
 		"which any rank advanced.");
-	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">outcome</th><th scope=\"col\" "
-		   "class=\"n\">core-hours</th><th scope=\"col\" class=\"n\">hung</th><th scope=\"col\" "
-		   "class=\"n\">jobs</th></tr></thead><tbody>\n");
+	put(&g->p,
+	    "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">outcome</th><th scope=\"col\" "
+	    "class=\"n\">core-hours</th><th scope=\"col\" class=\"n\">hung</th><th scope=\"col\" "
+	    "class=\"n\">jobs</th></tr></thead><tbody>\n");
 	while (next(g, row)) {
 		put(&g->p, "<tr><th scope=\"row\">");
 		put_words(&g->p, text_of(row, 0));
@@ -167,10 +168,11 @@ static void put_causes(struct fleet_page *g)
 		      "The first issue of each job, as its own report has it, and what that cost: of several issues of "
 		      "a job only one is "
 		      "counted, because they overlap.");
-	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">cause</th><th scope=\"col\" "
-		   "class=\"pic\"></th><th "
-		   "scope=\"col\" "
-		   "class=\"n\">core-hours lost</th><th scope=\"col\" class=\"n\">jobs</th></tr></thead><tbody>\n");
+	put(&g->p,
+	    "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">cause</th><th scope=\"col\" "
+	    "class=\"pic\">share</th><th "
+	    "scope=\"col\" "
+	    "class=\"n\">core-hours lost</th><th scope=\"col\" class=\"n\">jobs</th></tr></thead><tbody>\n");
 	for (int n = 0; n < CAUSES_SHOWN && next(g, row); n++) {
 		double loss = sqlite3_column_double(row, 1);
 		most = n == 0 ? loss : most;

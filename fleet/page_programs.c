@@ -41,7 +41,8 @@ static void put_change(struct fleet_page *g, sqlite3_stmt *row, bool named)
 static void put_changes_head(struct fleet_page *g, bool named)
 {
 	put(&g->p,
-	    "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">since</th>%s<th scope=\"col\">what "
+	    "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">since</th>%s<th "
+	    "scope=\"col\">what "
 	    "happened</th><th scope=\"col\" class=\"n\">efficiency</th><th scope=\"col\" class=\"n\">core-hours more "
 	    "since</th><th scope=\"col\" class=\"n\">jobs since</th><th scope=\"col\">version that came "
 	    "then</th></tr></thead><tbody>\n",
@@ -150,7 +151,8 @@ static void put_sizes(struct fleet_page *g, sqlite3_int64 id)
 	section_begin(
 		g, "ranks", "By number of ranks",
 		"Parallel efficiency, mean over core-hours. Where it falls, more ranks cost more than they bring.");
-	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">up to ranks</th><th scope=\"col\" "
+	put(&g->p, "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">up to ranks</th><th "
+		   "scope=\"col\" "
 		   "class=\"n\">jobs</th>"
 		   "<th scope=\"col\" class=\"n\">core-hours</th><th scope=\"col\" class=\"n\">efficiency</th><th "
 		   "scope=\"col\" class=\"pic\">0 to 1</th></tr></thead><tbody>\n");
@@ -179,7 +181,7 @@ static void put_versions(struct fleet_page *g, sqlite3_int64 id)
 		    "LIMIT 100",
 		    id);
 	section_begin(g, "versions", "Versions", "By build id of the file, and MPI library, the first used first.");
-	put(&g->p, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">version</th><th "
+	put(&g->p, "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">version</th><th "
 		   "scope=\"col\">first</th><th scope=\"col\">last</th>"
 		   "<th scope=\"col\" class=\"n\">jobs</th><th scope=\"col\" class=\"n\">core-hours</th><th "
 		   "scope=\"col\" class=\"n\">efficiency</th>"

@@ -243,9 +243,9 @@ static void write_steps(struct page *p, const struct job_steps *all)
 	       "<div class=\"body\">\n<p class=\"how\">What went wrong first, then what lost most to its first issue. "
 	       "Bars are the time of all ranks; each "
 	       "step has its own page.</p>"
-	       "\n<div class=\"scroll\"><table><caption>All steps</caption>\n<thead><tr>"
+	       "\n<div class=\"scroll\" tabindex=\"0\"><table><caption>All steps</caption>\n<thead><tr>"
 	       "<th scope=\"col\">step</th><th scope=\"col\" class=\"n\">ranks</th><th scope=\"col\" class=\"n\">run "
-	       "time</th><th scope=\"col\"></th><th scope=\"col\" class=\"n\">MPI</th><th scope=\"col\" class=\"n\">"
+	       "time</th><td></td><th scope=\"col\" class=\"n\">MPI</th><th scope=\"col\" class=\"n\">"
 	       "waiting</th><th scope=\"col\" class=\"n\">efficiency</th><th scope=\"col\">first "
 	       "issue</th></tr></thead>\n<tbody>\n");
 	for (size_t i = 0; i < shown; i++)

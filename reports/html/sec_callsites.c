@@ -81,9 +81,9 @@ static void write_callsites(struct page *p)
 	while (n > 0 && json_number(m->callsite[n - 1], "calls") == 0) /* where ranks died: it never came back */
 		n--;
 	shown = n < SITES_MAX ? n : SITES_MAX;
-	put(p, "<div class=\"scroll\"><table><caption>Calls in the source, most time "
+	put(p, "<div class=\"scroll\" tabindex=\"0\"><table><caption>Calls in the source, most time "
 	       "first</caption>\n<thead><tr>"
-	       "<th scope=\"col\">where</th><th scope=\"col\"></th><th scope=\"col\" "
+	       "<th scope=\"col\">where</th><td></td><th scope=\"col\" "
 	       "class=\"n\">time</th>"
 	       "<th scope=\"col\" class=\"n\">of it waiting</th><th scope=\"col\" "
 	       "class=\"n\">calls</th>"

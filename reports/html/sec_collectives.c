@@ -51,8 +51,9 @@ static void write_collectives(struct page *p)
 		    *first = json_first(arrivals, "callsites");
 	size_t n = json_count(arrivals, "callsites"), shown = 0;
 	double most_s = json_number(first, "mean_s") * json_number(first, "operations");
-	put(p, "<div class=\"scroll\"><table><caption>Collectives by call site, where the last one costs most "
-	       "first</caption>\n<thead><tr><th scope=\"col\">operation and place</th><th scope=\"col\"></th>"
+	put(p, "<div class=\"scroll\" tabindex=\"0\"><table><caption>Collectives by call site, where the last one "
+	       "costs most "
+	       "first</caption>\n<thead><tr><th scope=\"col\">operation and place</th><td></td>"
 	       "<th scope=\"col\" class=\"n\">operations</th><th scope=\"col\" class=\"n\">apart, mean</th>"
 	       "<th scope=\"col\" class=\"n\">at most</th><th scope=\"col\" class=\"n\">waited there</th>"
 	       "<th scope=\"col\" class=\"n\">last: mostly rank</th></tr></thead>\n<tbody>\n");

@@ -34,7 +34,7 @@ static void write_communicators(struct page *p)
 	size_t n;
 	const cJSON **comm = json_objects(p->model->root, "communicators", &n);
 	size_t shown = n < COMMUNICATORS_MAX ? n : COMMUNICATORS_MAX;
-	put(p, "<div class=\"scroll\"><table><caption>Communicators</caption>\n<thead><tr><th "
+	put(p, "<div class=\"scroll\" tabindex=\"0\"><table><caption>Communicators</caption>\n<thead><tr><th "
 	       "scope=\"col\">name</th>"
 	       "<th scope=\"col\" class=\"n\">size</th><th scope=\"col\">world ranks</th><th "
 	       "scope=\"col\">made by</th>"

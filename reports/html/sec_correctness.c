@@ -68,9 +68,10 @@ static void write_row(struct page *p, const cJSON *row)
 static void write_correctness(struct page *p)
 {
 	size_t n = json_count(p->model->root, "correctness"), shown = 0;
-	put(p, "<div class=\"scroll\"><table><caption>What is wrong, the worst first</caption>\n<thead><tr>"
-	       "<th scope=\"col\">kind</th><th scope=\"col\" class=\"n\">count</th><th scope=\"col\">what</th>"
-	       "<th scope=\"col\">ranks</th><th scope=\"col\">call sites</th></tr></thead>\n<tbody>\n");
+	put(p,
+	    "<div class=\"scroll\" tabindex=\"0\"><table><caption>What is wrong, the worst first</caption>\n<thead><tr>"
+	    "<th scope=\"col\">kind</th><th scope=\"col\" class=\"n\">count</th><th scope=\"col\">what</th>"
+	    "<th scope=\"col\">ranks</th><th scope=\"col\">call sites</th></tr></thead>\n<tbody>\n");
 	for (const cJSON *v = json_first(p->model->root, "correctness"); v != NULL && shown < ROWS_MAX; v = v->next) {
 		write_row(p, v);
 		shown++;

@@ -42,8 +42,9 @@ static void write_delays(struct page *p)
 	double waits_s = fmax(json_number(delays, "waits_s"), 0), most_s = cost_of(first);
 	size_t shown = 0, n = json_count(delays, "callsites");
 	put(p,
-	    "<div class=\"scroll\"><table><caption>What others waited for, %s in all</caption>\n<thead><tr>"
-	    "<th scope=\"col\">where</th><th scope=\"col\" class=\"n\">mostly rank</th><th scope=\"col\"></th>"
+	    "<div class=\"scroll\" tabindex=\"0\"><table><caption>What others waited for, %s in "
+	    "all</caption>\n<thead><tr>"
+	    "<th scope=\"col\">where</th><th scope=\"col\" class=\"n\">mostly rank</th><td></td>"
 	    "<th scope=\"col\" class=\"n\">others waited</th><th scope=\"col\" class=\"n\">of it indirectly</th>"
 	    "</tr></thead>\n<tbody>\n",
 	    fmt_time(waits_s).s);

@@ -48,9 +48,9 @@ static void put_times(struct page *p, const cJSON *row, bool sum)
 static void open_table(struct page *p, const char *title, const char *first)
 {
 	put(p,
-	    "<div class=\"scroll\"><table><caption>%s</caption>\n<thead><tr><th scope=\"col\">%s</th>"
+	    "<div class=\"scroll\" tabindex=\"0\"><table><caption>%s</caption>\n<thead><tr><th scope=\"col\">%s</th>"
 	    "<th scope=\"col\" class=\"n\">before</th><th scope=\"col\" class=\"n\">after</th>"
-	    "<th scope=\"col\" class=\"n\">change</th><th scope=\"col\"></th></tr></thead>\n<tbody>\n",
+	    "<th scope=\"col\" class=\"n\">change</th><td></td></tr></thead>\n<tbody>\n",
 	    title, first);
 }
 
@@ -226,7 +226,8 @@ static void write_reading(struct page *p, const char *reading, const char *title
 	if (!cJSON_IsObject(json_item(rows, reading)))
 		return;
 	put(p,
-	    "<div class=\"scroll\"><table><caption>%s</caption>\n<thead><tr><th scope=\"col\" class=\"n\">ranks</th>"
+	    "<div class=\"scroll\" tabindex=\"0\"><table><caption>%s</caption>\n<thead><tr><th scope=\"col\" "
+	    "class=\"n\">ranks</th>"
 	    "<th scope=\"col\" class=\"n\">traced region</th><th scope=\"col\" class=\"n\">speedup</th>"
 	    "<th scope=\"col\" class=\"n\">ideal</th><th scope=\"col\" class=\"n\">computation scaling</th>"
 	    "<th scope=\"col\" class=\"n\">parallel efficiency</th>"

@@ -71,12 +71,12 @@ static void write_classes(struct page *p)
 	const cJSON *io = json_item(p->model->root, "io");
 	if (json_count(io, "classes") == 0)
 		return;
-	put(p,
-	    "<div class=\"scroll\"><table><caption>Calls on files by class; bytes a second are of one rank while it is "
-	    "in such a call</caption>\n<thead><tr><th scope=\"col\">class</th>"
-	    "<th scope=\"col\" class=\"n\">calls</th><th scope=\"col\" class=\"n\">bytes</th>"
-	    "<th scope=\"col\" class=\"n\">a second</th><th scope=\"col\" class=\"n\">time</th>"
-	    "<th scope=\"col\" class=\"n\">of it waiting for the last rank</th></tr></thead>\n<tbody>\n");
+	put(p, "<div class=\"scroll\" tabindex=\"0\"><table><caption>Calls on files by class; bytes a second are of "
+	       "one rank while it is "
+	       "in such a call</caption>\n<thead><tr><th scope=\"col\">class</th>"
+	       "<th scope=\"col\" class=\"n\">calls</th><th scope=\"col\" class=\"n\">bytes</th>"
+	       "<th scope=\"col\" class=\"n\">a second</th><th scope=\"col\" class=\"n\">time</th>"
+	       "<th scope=\"col\" class=\"n\">of it waiting for the last rank</th></tr></thead>\n<tbody>\n");
 	size_t left = CLASSES_MAX;
 	for (const cJSON *row = json_first(io, "classes"); row != NULL && left-- > 0; row = row->next)
 		write_class(p, row);
@@ -88,7 +88,7 @@ static void write_files(struct page *p)
 	size_t n;
 	const cJSON **file = json_objects_by(p->model->root, "files", "time_s", &n);
 	size_t shown = n < FILES_MAX ? n : FILES_MAX;
-	put(p, "<div class=\"scroll\"><table><caption>Files, most time first</caption>\n<thead><tr><th "
+	put(p, "<div class=\"scroll\" tabindex=\"0\"><table><caption>Files, most time first</caption>\n<thead><tr><th "
 	       "scope=\"col\">file</th>"
 	       "<th scope=\"col\" class=\"n\">calls</th><th scope=\"col\" class=\"n\">collective</th>"
 	       "<th scope=\"col\" class=\"n\">written</th><th scope=\"col\" class=\"n\">a call</th>"

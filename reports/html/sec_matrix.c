@@ -110,9 +110,9 @@ static void write_links(struct page *p)
 	if (n == 0)
 		return;
 	double most = json_number(link[0], "bytes");
-	put(p, "<div class=\"scroll\"><table><caption>Heaviest links, "
+	put(p, "<div class=\"scroll\" tabindex=\"0\"><table><caption>Heaviest links, "
 	       "point-to-point</caption>\n<thead><tr>"
-	       "<th scope=\"col\">from \xe2\x86\x92 to rank</th><th scope=\"col\"></th><th "
+	       "<th scope=\"col\">from \xe2\x86\x92 to rank</th><td></td><th "
 	       "scope=\"col\" class=\"n\">"
 	       "data</th><th scope=\"col\" class=\"n\">messages</th><th scope=\"col\" "
 	       "class=\"n\">mean size</th></tr>"

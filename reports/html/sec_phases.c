@@ -44,7 +44,8 @@ static void write_phases(struct page *p)
 	const cJSON *phases = json_item(p->model->root, "phases");
 	write_loop(p, phases);
 	put(p,
-	    "<div class=\"scroll\"><table><caption>Phases; times in MPI are of all ranks</caption>\n<thead><tr>"
+	    "<div class=\"scroll\" tabindex=\"0\"><table><caption>Phases; times in MPI are of all "
+	    "ranks</caption>\n<thead><tr>"
 	    "<th scope=\"col\">phase</th><th scope=\"col\" class=\"n\">begins at</th>"
 	    "<th scope=\"col\" class=\"n\">lasts</th><th scope=\"col\" class=\"n\">MPI</th>"
 	    "<th scope=\"col\" class=\"n\">of it waiting</th><th scope=\"col\" class=\"n\">in files</th></tr></thead>\n"

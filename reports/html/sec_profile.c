@@ -80,8 +80,9 @@ static void write_nodes(struct page *p, const struct profile *of)
 	double full_s = 0;
 	for (size_t i = 0; i < of->nnodes; i++)
 		full_s = fmax(full_s, of->node[i].useful_s + of->node[i].mpi_s);
-	put(p, "<div class=\"scroll\"><table><caption>Nodes, most useful time first; means of their ranks</caption>\n"
-	       "<thead><tr><th scope=\"col\">node</th><th scope=\"col\" class=\"n\">ranks</th><th scope=\"col\"></th>"
+	put(p, "<div class=\"scroll\" tabindex=\"0\"><table><caption>Nodes, most useful time first; means of their "
+	       "ranks</caption>\n"
+	       "<thead><tr><th scope=\"col\">node</th><th scope=\"col\" class=\"n\">ranks</th><td></td>"
 	       "<th scope=\"col\" class=\"n\">useful</th><th scope=\"col\" class=\"n\">busiest rank</th>"
 	       "<th scope=\"col\" class=\"n\">MPI</th><th scope=\"col\" class=\"n\">of it waiting</th></tr></thead>\n"
 	       "<tbody>\n");

@@ -48,9 +48,9 @@ static void write_row(struct page *p, const struct rank_row *r, double full_s)
 static void begin_rows(struct page *p, const char *caption)
 {
 	put(p,
-	    "<div class=\"scroll\"><table><caption>%s</caption>\n<thead><tr><th scope=\"col\" "
+	    "<div class=\"scroll\" tabindex=\"0\"><table><caption>%s</caption>\n<thead><tr><th scope=\"col\" "
 	    "class=\"n\">rank</th>"
-	    "<th scope=\"col\">node</th><th scope=\"col\"></th><th scope=\"col\" "
+	    "<th scope=\"col\">node</th><td></td><th scope=\"col\" "
 	    "class=\"n\">useful</th>"
 	    "<th scope=\"col\" class=\"n\">MPI</th><th scope=\"col\" class=\"n\">of it waiting</th>"
 	    "<th scope=\"col\" class=\"n\">tracing</th>"

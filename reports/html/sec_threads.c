@@ -45,9 +45,9 @@ static void write_threads(struct page *p)
 {
 	double longest_s = longest_of(p->model);
 	size_t n = 0;
-	put(p, "<div class=\"scroll\"><table><caption>Threads that call MPI</caption>\n<thead><tr>"
-	       "<th scope=\"col\" class=\"n\">rank</th><th scope=\"col\" class=\"n\">thread</th><th scope=\"col\"></th>"
-	       "<th scope=\"col\"></th><th scope=\"col\" class=\"n\">first to last call</th>"
+	put(p, "<div class=\"scroll\" tabindex=\"0\"><table><caption>Threads that call MPI</caption>\n<thead><tr>"
+	       "<th scope=\"col\" class=\"n\">rank</th><th scope=\"col\" class=\"n\">thread</th><td></td>"
+	       "<td></td><th scope=\"col\" class=\"n\">first to last call</th>"
 	       "<th scope=\"col\" class=\"n\">useful</th><th scope=\"col\" class=\"n\">MPI</th>"
 	       "<th scope=\"col\" class=\"n\">of it waiting</th><th scope=\"col\" class=\"n\">calls</th></tr></thead>\n"
 	       "<tbody>\n");

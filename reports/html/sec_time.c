@@ -67,9 +67,9 @@ static void write_operations(struct page *p)
 		return;
 	size_t shown = m->noperations < OPERATIONS_MAX ? m->noperations : OPERATIONS_MAX;
 	put(p,
-	    "<div class=\"scroll\"><table><caption>MPI operations, most time "
+	    "<div class=\"scroll\" tabindex=\"0\"><table><caption>MPI operations, most time "
 	    "first</caption>\n<thead><tr>"
-	    "<th scope=\"col\">operation</th><th scope=\"col\"></th><th scope=\"col\" "
+	    "<th scope=\"col\">operation</th><td></td><th scope=\"col\" "
 	    "class=\"n\">time</th>"
 	    "<th scope=\"col\" class=\"n\">%s</th><th scope=\"col\" class=\"n\">calls</th>"
 	    "<th scope=\"col\" class=\"n\">per call</th><th scope=\"col\" "

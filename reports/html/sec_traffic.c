@@ -26,11 +26,11 @@ static void write_places(struct page *p)
 	}
 	if (!places_any(kinds))
 		return;
-	put(p,
-	    "<div class=\"scroll\"><table><caption>How far data goes</caption>\n<thead><tr><th scope=\"col\">where</th>"
-	    "<th scope=\"col\"></th><th scope=\"col\" class=\"n\">messages</th><th scope=\"col\" class=\"n\">their "
-	    "data</th><th scope=\"col\" class=\"n\">collectives\xe2\x80\x99</th><th scope=\"col\" "
-	    "class=\"n\">one-sided</th></tr></thead>\n<tbody>\n");
+	put(p, "<div class=\"scroll\" tabindex=\"0\"><table><caption>How far data goes</caption>\n<thead><tr><th "
+	       "scope=\"col\">where</th>"
+	       "<td></td><th scope=\"col\" class=\"n\">messages</th><th scope=\"col\" class=\"n\">their "
+	       "data</th><th scope=\"col\" class=\"n\">collectives\xe2\x80\x99</th><th scope=\"col\" "
+	       "class=\"n\">one-sided</th></tr></thead>\n<tbody>\n");
 	for (size_t i = 0; i < TRAFFIC_PLACES; i++)
 		if (sums[i].any)
 			write_place(p, traffic_places[i].name, &sums[i], all);
@@ -56,12 +56,12 @@ static void write_sizes(struct page *p)
 		return;
 	for (const cJSON *v = json_first(p->model->root, "message_sizes"); v != NULL; v = v->next)
 		most = fmax(most, json_number(v, "messages"));
-	put(p,
-	    "<div class=\"scroll\"><table><caption>Sizes of messages, and of what a call of a collective "
-	    "moves</caption>\n"
-	    "<thead><tr><th scope=\"col\">size</th><th scope=\"col\"></th><th scope=\"col\" class=\"n\">messages</th>"
-	    "<th scope=\"col\" class=\"n\">their data</th><th scope=\"col\" class=\"n\">collective calls</th>"
-	    "<th scope=\"col\" class=\"n\">their data</th></tr></thead>\n<tbody>\n");
+	put(p, "<div class=\"scroll\" tabindex=\"0\"><table><caption>Sizes of messages, and of what a call of a "
+	       "collective "
+	       "moves</caption>\n"
+	       "<thead><tr><th scope=\"col\">size</th><td></td><th scope=\"col\" class=\"n\">messages</th>"
+	       "<th scope=\"col\" class=\"n\">their data</th><th scope=\"col\" class=\"n\">collective calls</th>"
+	       "<th scope=\"col\" class=\"n\">their data</th></tr></thead>\n<tbody>\n");
 	for (const cJSON *v = json_first(p->model->root, "message_sizes"); v != NULL; v = v->next)
 		write_size(p, v, most);
 	put(p, "</tbody></table></div>\n");

@@ -94,8 +94,9 @@ static void write_state(struct page *p, const struct state *s, double most_s)
 static void write_table(struct page *p, const struct states *s)
 {
 	put(p,
-	    "<div class=\"scroll\"><table><caption>Wait states, total over ranks</caption>\n<thead><tr><th "
-	    "scope=\"col\">state</th><th scope=\"col\"></th><th scope=\"col\" class=\"n\">time</th><th scope=\"col\" "
+	    "<div class=\"scroll\" tabindex=\"0\"><table><caption>Wait states, total over "
+	    "ranks</caption>\n<thead><tr><th "
+	    "scope=\"col\">state</th><td></td><th scope=\"col\" class=\"n\">time</th><th scope=\"col\" "
 	    "class=\"n\">%s</th><th scope=\"col\" class=\"n\">times</th><th scope=\"col\">worst rank, and "
 	    "where</th></tr></thead>\n<tbody>\n",
 	    share_title(p->model));

@@ -68,12 +68,13 @@ static void write_windows(struct page *p)
 	size_t n;
 	const cJSON **window = json_objects_by(p->model->root, "windows", "time_s", &n);
 	size_t shown = n < WINDOWS_MAX ? n : WINDOWS_MAX;
-	put(p, "<div class=\"scroll\"><table><caption>Windows, most time first</caption>\n<thead><tr><th "
-	       "scope=\"col\">window</th>"
-	       "<th scope=\"col\" class=\"n\">exposed</th><th scope=\"col\">calls</th><th scope=\"col\" class=\"n\">to "
-	       "targets</th>"
-	       "<th scope=\"col\" class=\"n\">from targets</th><th scope=\"col\">synchronised by</th>"
-	       "<th scope=\"col\" class=\"n\">time</th></tr></thead>\n<tbody>\n");
+	put(p,
+	    "<div class=\"scroll\" tabindex=\"0\"><table><caption>Windows, most time first</caption>\n<thead><tr><th "
+	    "scope=\"col\">window</th>"
+	    "<th scope=\"col\" class=\"n\">exposed</th><th scope=\"col\">calls</th><th scope=\"col\" class=\"n\">to "
+	    "targets</th>"
+	    "<th scope=\"col\" class=\"n\">from targets</th><th scope=\"col\">synchronised by</th>"
+	    "<th scope=\"col\" class=\"n\">time</th></tr></thead>\n<tbody>\n");
 	for (size_t i = 0; i < shown; i++)
 		write_window(p, window[i]);
 	put(p, "</tbody></table></div>\n");

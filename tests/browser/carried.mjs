@@ -10,7 +10,7 @@ import { check, end, same, truth } from './claims_said.mjs';
 const [mpitrace, makeMpix, generate, work] = process.argv.slice(2, 6).map((path) => resolve(path));
 const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
 const SKIPPED = 77;
-const PATIENCE_MS = 60000;
+const PATIENCE_MS = 120000;
 const BYTES_MOST = 5e6; // HTML_CARRYING_BYTES_MAX
 const HOSTILE = `a"><script>pwned()<!--'&.mpix`;
 

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { barriers } from './axe.mjs';
 import { launch, packages } from './chromium.mjs';
 import { HOSTILE } from './hostile.mjs';
 import { check, end, same, truth } from './claims_said.mjs';
@@ -11,6 +12,7 @@ import { check, end, same, truth } from './claims_said.mjs';
 const [mpitrace, makeFleet, work] = process.argv.slice(2, 5).map((path) => resolve(path));
 const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
 const SKIPPED = 77;
+const PATIENCE_MS = 120000; // machines are shared
 const NAME_BYTES_MAX = 512;
 const SIZES = [
   ['light', { viewport: { width: 1400, height: 900 }, colorScheme: 'light' }],
@@ -35,6 +37,7 @@ function site(name, records) {
 async function watched(browser, options = {}) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
   const noted = [];
   page.on('console', (m) => noted.push(`console: ${m.text()}`));
   page.on('pageerror', (e) => noted.push(`error: ${e}`));
@@ -198,6 +201,7 @@ async function looks(browser, s, name) {
         await page.goto(s.url(`${one}.html`));
         const wide = await page.evaluate(overflow);
         if (wide > 0) noted.push(`${one} is ${wide} px too wide`);
+        noted.push(...(await barriers(page, work)).map((x) => `${one}: ${x}`));
         if (shots) await page.screenshot({ path: join(shots, `${name}-${one}-${size}.png`), fullPage: true });
         if (shots && size === 'light') await page.pdf({ path: join(shots, `${name}-${one}.pdf`), format: 'A4' });
       }

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { barriers } from './axe.mjs';
 import { startHung } from './record.mjs';
 
 const RANKS = 8;
@@ -103,6 +104,9 @@ async function testLive(browser, t) {
     await page.waitForFunction((n) => document.querySelectorAll('.live .grid-row').length === n + 1, RANKS);
     const text = await page.textContent('.live .grid');
     t.truth(text.includes('n0') && text.includes('n1') && text.includes('silent'), text); // its samples are of 100 s ago
+  });
+  await t.check('the page of a running step has no barriers', async () => {
+    t.same(await barriers(page, t.work), [], 'overview');
   });
   await t.check('back with the keys: it stays there while the job goes on', async () => {
     await page.focus('.live-stage');

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { barriers } from './axe.mjs';
 import { launch, packages } from './chromium.mjs';
 import { HOSTILE, replaceTexts, schemaTextPaths, textPaths, withAllTexts } from './hostile.mjs';
 import { check, end, truth } from './claims_said.mjs';
@@ -11,6 +12,7 @@ import { check, end, truth } from './claims_said.mjs';
 const [reportJson, corpus, work] = process.argv.slice(2, 5).map((path) => resolve(path));
 const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
 const SKIPPED = 77;
+const PATIENCE_MS = 120000; // machines are shared
 const HEIGHT_MOST = 2500;
 const FIXTURES = ['halo_issues', 'partial', 'nothing_to_fix'];
 const SIZES = [
@@ -34,6 +36,7 @@ function render(name, analysis) {
 async function watched(browser, options = {}) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
   const noted = [];
   page.on('console', (m) => noted.push(`console: ${m.text()}`));
   page.on('pageerror', (e) => noted.push(`error: ${e}`));
@@ -206,6 +209,29 @@ async function valid(files) {
   });
 }
 
+/** For who cannot see it, or not well; in both schemes of colours. */
+async function accessible(browser, files) {
+  for (const file of files)
+    for (const colorScheme of ['light', 'dark']) {
+      const { page, close } = await watched(browser, { viewport: { width: 1280, height: 900 }, colorScheme });
+      await page.goto(pathToFileURL(file).href);
+      await check(`${file.split('/').pop()}, ${colorScheme}: no barriers`, async () => {
+        const found = await barriers(page, work);
+        truth(found.length === 0, found.join(' | '));
+      });
+      await close();
+    }
+  const { page, close } = await watched(browser);
+  await check('what is a barrier is noticed', async () => {
+    await page.setContent(
+      '<html lang="en"><title>x</title><main><h1>x</h1><input><p style="color: #ddd">pale</p></main>',
+    );
+    const found = (await barriers(page, work)).map((x) => x.split(':')[0]);
+    truth(found.includes('label') && found.includes('color-contrast'), found.join(' '));
+  });
+  await close();
+}
+
 async function main() {
   mkdirSync(work, { recursive: true });
   if (shots) mkdirSync(shots, { recursive: true });
@@ -216,6 +242,7 @@ async function main() {
   await hostile(browser, 'halo_issues');
   files.push(join(work, 'halo_issues-hostile.html'));
   await valid(files);
+  await accessible(browser, files);
   await browser.close();
   end();
 }

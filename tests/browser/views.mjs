@@ -2,6 +2,7 @@
 // Each takes the browser and the tools of run.mjs.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { barriers } from './axe.mjs';
 import { serve } from './chromium.mjs';
 
 const view = async (page, t, id) => {
@@ -359,6 +360,22 @@ async function testFollow(browser, t) {
   await page.close();
 }
 
+/** For who cannot see it, or not well. */
+async function testBarriers(browser, t) {
+  for (const colorScheme of ['light', 'dark']) {
+    const page = await t.newPage(browser, { reducedMotion: 'reduce', colorScheme });
+    await t.pick(page, t.small);
+    const views = await page.locator('[role=tab]').evaluateAll((all) => all.map((x) => x.id.replace('tab-', '')));
+    t.truth(views.length > 8, views.join(' '));
+    for (const id of views)
+      await t.check(`${id}, ${colorScheme}: no barriers`, async () => {
+        await view(page, t, id);
+        t.same(await barriers(page, t.work), [], id);
+      });
+    await page.close();
+  }
+}
+
 async function testKeys(browser, t) {
   const page = await t.newPage(browser, { reducedMotion: 'reduce' });
   await t.check('every control of every view is reached by Tab, and has a name', async () => {
@@ -464,6 +481,7 @@ export const VIEW_CLAIMS = [
   testTwoRuns,
   testExport,
   testFollow,
+  testBarriers,
   testKeys,
   testTouch,
 ];

@@ -274,7 +274,8 @@ class Page {
   }
 
   private tabBar(): HTMLElement {
-    const bar = h('nav', { class: 'tabs', role: 'tablist', 'aria-label': 'Views' });
+    const tabs = h('div', { class: 'tab-list', role: 'tablist', 'aria-label': 'Views' });
+    const bar = h('nav', { class: 'tabs', 'aria-label': 'Views' }, tabs);
     VIEWS.forEach((view, i) => {
       const act = {
         onclick: () => this.store.set({ view: view.id }),
@@ -282,7 +283,7 @@ class Page {
       };
       const tab = h('button', { type: 'button', role: 'tab', id: `tab-${view.id}`, ...act }, view.title);
       this.tabs.set(view.id, tab);
-      bar.append(tab);
+      tabs.append(tab);
     });
     const quiet = (label: string, title: string, act: () => void) =>
       h('button', { type: 'button', class: 'quiet', title, 'aria-label': title, onclick: act }, label);

@@ -225,7 +225,7 @@ class Analysis implements ViewInstance {
   }
 
   private table(head: string[], rows: HTMLElement[]): HTMLElement {
-    const cells = head.map((text, i) => h('th', i === 2 ? { class: 'n' } : {}, text));
+    const cells = head.map((text, i) => h(text ? 'th' : 'td', i === 2 ? { class: 'n' } : {}, text));
     return h('table', { class: 'ops wide-rows' }, h('thead', {}, h('tr', {}, ...cells)), h('tbody', {}, ...rows));
   }
 

@@ -147,8 +147,9 @@ class LivePage {
       this.tabs[id] = button;
       return button;
     };
-    const bar = h('nav', { class: 'tabs', role: 'tablist', 'aria-label': 'Views' });
-    bar.append(tab('', 'Overview'), tab('field', 'Profile'));
+    const tabs = [tab('', 'Overview'), tab('field', 'Profile')];
+    const list = h('div', { class: 'tab-list', role: 'tablist', 'aria-label': 'Views' }, ...tabs);
+    const bar = h('nav', { class: 'tabs', 'aria-label': 'Views' }, list);
     bar.addEventListener('keydown', (e) => {
       if (e.key !== 'ArrowLeft' && e.key !== 'ArrowRight') return;
       const other = this.tab === '' ? 'field' : '';

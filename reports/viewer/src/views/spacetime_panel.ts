@@ -52,7 +52,7 @@ export class SpacePanel {
       h(
         'section',
         { class: 'space-super' },
-        h('h3', {}, 'Super epochs'),
+        h('h2', {}, 'Super epochs'),
         h('label', { class: 'tool' }, 'at most', this.slider, this.box, 'buffers'),
         this.answer,
         this.needs,
@@ -75,7 +75,7 @@ export class SpacePanel {
     const { section: s, picked: i } = run;
     if (!s || i < 0) {
       const text = 'Click an event: source, destination, numbers, epoch, call sites.';
-      return fill(this.event, h('h3', {}, 'Event'), h('p', { class: 'hint' }, text));
+      return fill(this.event, h('h2', {}, 'Event'), h('p', { class: 'hint' }, text));
     }
     const { title, rows } = run.tip(i);
     const verdict = run.judgedAt(i);
@@ -85,7 +85,7 @@ export class SpacePanel {
     const other = isPart ? -1 : s.events.role[i] === Role.Send ? s.messages.receive[m]! : s.messages.send[m]!;
     fill(
       this.event,
-      h('h3', {}, title),
+      h('h2', {}, title),
       name !== '' && h('p', { class: 'hint' }, `of ${name}`),
       h('dl', {}, ...rows.flatMap(([key, value]) => [h('dt', {}, key), h('dd', {}, value)])),
       h(
@@ -104,7 +104,7 @@ export class SpacePanel {
     });
     if (!runs.some((run) => run.isChecked))
       words.push('Apply a specification in the view Protocol: messages have its colours here.');
-    fill(this.check, h('h3', {}, 'Protocol'), ...words.map((text) => h('p', { class: 'hint' }, text)));
+    fill(this.check, h('h2', {}, 'Protocol'), ...words.map((text) => h('p', { class: 'hint' }, text)));
   }
 
   private putSuper(

@@ -94,6 +94,7 @@ export function timelineTools(app: App, note: HTMLElement, act: { all(): void })
     group.put(s.group);
     fold.put(s.fold);
     fold.element.classList.toggle('off', s.group === '');
+    fold.element.querySelector('input')!.disabled = s.group === '';
     pin.put(s.pin);
     path.put(s.path);
   };
