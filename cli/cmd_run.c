@@ -464,8 +464,9 @@ static void finish(struct run *r, int program_code)
 
 static void remove_stepdir(const struct run *r)
 {
-	static const char *const names[] = {"layout",	   "done",	     "exits", "ranks/sealed",
-					    "ranks/exits", "ranks/untraced", NULL};
+	static const char *const names[] = {
+		"layout", "done", "exits", "ranks/sealed", "ranks/exits", "ranks/untraced", "ranks/" UNTRACED_UNSAID,
+		NULL};
 	char path[PATH_MAX + 32];
 	for (int i = 0; names[i] != NULL; i++) {
 		snprintf(path, sizeof(path), "%s/%s", r->stepdir, names[i]);
