@@ -66,7 +66,7 @@ void untraced_read(const char *ranks, struct untraced *ret_untraced)
 		read_bytes += strlen(line);
 		line[strcspn(line, "\n")] = '\0';
 		if (sscanf(line, "%*d %7s %n", kind, &at) == 1 && (kind[0] == 'f' || kind[0] == 's'))
-			more += !add(ret_untraced, kind[0] == 'f', line + at);
+			more += !add(ret_untraced, kind[0] == 'f', line + at) && kind[0] == 'f';
 	}
 	if (f != NULL)
 		fclose(f);

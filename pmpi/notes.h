@@ -8,6 +8,6 @@
 bool note_append(const char *name, size_t max_bytes, const char *line, size_t len_bytes)
 	__attribute__((visibility("hidden")));
 
-/* Why this process runs untraced: "<pid> <kind> <before><why>" in $MPITRACE_DIR/untraced. Where that has no room,
- * $MPITRACE_DIR/unsaid becomes longer by a byte, which takes none. */
+/* Why this process runs untraced: "<pid> <kind> <before><why>" in $MPITRACE_DIR/untraced. Where that has no room
+ * for one that failed, $MPITRACE_DIR/unsaid becomes longer by a byte, which takes none. */
 void note_untraced(const char *kind, const char *before, const char *why) __attribute__((visibility("hidden")));
