@@ -17,12 +17,33 @@
 
 #define LOCK_TRIES 1000 /* somebody who keeps the lock must not keep the program */
 
+static bool has_dots(const char *dir)
+{
+	for (const char *p = strstr(dir, "/.."); p != NULL; p = strstr(p + 1, "/.."))
+		if (p[3] == '/' || p[3] == '\0')
+			return true;
+	return false;
+}
+
+/* It is a directory of root's own, but no step's. */
+static bool is_top(const char *dir)
+{
+	return dir[strspn(dir, "/.")] == '\0';
+}
+
+bool note_directory_is_ours(const char *dir)
+{
+	struct stat st;
+	return dir[0] == '/' && !has_dots(dir) && !is_top(dir) && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 static int open_note(const char *name, int flags)
 {
 	char path[4096];
 	const char *dir = secure_getenv("MPITRACE_DIR");
 	int len = dir != NULL ? snprintf(path, sizeof(path), "%s/%s", dir, name) : -1;
-	return len > 0 && len < (int)sizeof(path)
+	return len > 0 && len < (int)sizeof(path) && note_directory_is_ours(dir)
 		       ? open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600)
 		       : -1;
 }
