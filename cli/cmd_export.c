@@ -117,11 +117,14 @@ static uint64_t damaged(const struct export_counts *n)
 
 static void print_json(FILE *out, const struct options *o, const struct export_counts *n)
 {
+	char bytes[32] = "null"; /* of a pipe nobody knows */
+	if (n->bytes > 0)
+		snprintf(bytes, sizeof(bytes), "%" PRIu64, n->bytes);
 	fprintf(out,
-		"{\"schema\":\"mpitrace/export/1\",\"format\":\"%s\",\"bytes\":%" PRIu64 ",\"events\":%" PRIu64
+		"{\"schema\":\"mpitrace/export/1\",\"format\":\"%s\",\"bytes\":%s,\"events\":%" PRIu64
 		",\"messages\":%" PRIu64 ",\"waits\":%" PRIu64 ",\"lanes\":%" PRIu64 ",\"collectives\":%" PRIu64
 		",\"rma\":%" PRIu64 ",\"io\":%" PRIu64,
-		o->to, n->bytes, n->events, n->messages, n->waits, n->lanes, n->collectives, n->rma, n->io);
+		o->to, bytes, n->events, n->messages, n->waits, n->lanes, n->collectives, n->rma, n->io);
 	fprintf(out,
 		",\"not_chosen\":{\"events\":%" PRIu64 ",\"messages\":%" PRIu64 "},\"damaged\":{\"events\":%" PRIu64
 		",\"messages\":%" PRIu64 ",\"waits\":%" PRIu64 "},\"left_out\":{\"count\":%" PRIu64
@@ -132,8 +135,10 @@ static void print_json(FILE *out, const struct options *o, const struct export_c
 
 static void print_text(FILE *out, const struct options *o, const struct export_counts *n)
 {
-	fprintf(out, "%s: %s", o->choice.path, fmt_plain(fmt_bytes((double)n->bytes)).s);
-	fprintf(out, ", %s events", fmt_plain(fmt_count((double)n->events)).s);
+	fprintf(out, "%s: ", o->choice.path);
+	if (n->bytes > 0)
+		fprintf(out, "%s, ", fmt_plain(fmt_bytes((double)n->bytes)).s);
+	fprintf(out, "%s events", fmt_plain(fmt_count((double)n->events)).s);
 	fprintf(out, ", %s messages", fmt_plain(fmt_count((double)n->messages)).s);
 	fprintf(out, ", %s wait states\n", fmt_plain(fmt_count((double)n->waits)).s);
 	if (n->left_out > 0)

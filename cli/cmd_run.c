@@ -225,7 +225,8 @@ static void start_agent(struct run *r)
 	fflush(NULL);
 	r->agent = fork();
 	if (r->agent == 0) {
-		setsid(); /* Ctrl-C is for the program */
+		setsid();		  /* Ctrl-C is for the program */
+		signal(SIGPIPE, SIG_IGN); /* nobody reads our words any more: no reason to record no more */
 		execv(words[0], words);
 		_exit(127);
 	}
@@ -265,10 +266,38 @@ static void pass_on(int signal_number)
 		kill(program_pid, signal_number);
 }
 
+/* What a program may be told while it runs, as to write a checkpoint. */
+static void hand_on(int signal_number)
+{
+	if (program_pid > 0)
+		kill(program_pid, signal_number);
+}
+
 /* The terminal sends these to the program too. */
 static void note_signal(int signal_number)
 {
 	stopped_by = stopped_by == 0 ? signal_number : stopped_by;
+}
+
+/* What is ignored stays so, for the program and for us: of a script's background, or of nohup. */
+static bool listen_to(int signal_number, void (*handler)(int))
+{
+	bool ignored = signal(signal_number, handler) == SIG_IGN;
+	if (ignored)
+		signal(signal_number, SIG_IGN);
+	return !ignored;
+}
+
+/* While the program runs, and after it: nothing of what it is told, and nobody who reads our words no more, ends us
+ * before its report. */
+static void stand_by(void)
+{
+	static const int others[] = {SIGUSR1, SIGUSR2, SIGALRM};
+	listen_to(SIGTERM, pass_on);
+	listen_to(SIGHUP, pass_on);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		listen_to(others[i], hand_on);
+	signal(SIGPIPE, SIG_IGN);
 }
 
 /* Why the program ended, as who ran its launcher knows it (docs/STEPDIR.md): to our agent, before it ends. */
@@ -299,25 +328,32 @@ static void tell_finisher(const char *step)
 	}
 }
 
-static int run_program(struct run *r)
+/* Only what it becomes by exec has these again as we had them. */
+static void become_program(struct run *r, bool interrupts, bool quits)
 {
 	char *const *words = r->launcher.words;
+	if (interrupts)
+		signal(SIGINT, SIG_DFL);
+	if (quits)
+		signal(SIGQUIT, SIG_DFL);
+	set_environment(r);
+	execvp(words[0], words);
+	fprintf(stderr, "mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+static int run_program(struct run *r, struct error *e)
+{
 	launcher_watch(&r->launcher);
-	signal(SIGINT, note_signal);
-	signal(SIGQUIT, note_signal);
+	bool interrupts = listen_to(SIGINT, note_signal), quits = listen_to(SIGQUIT, note_signal);
 	fflush(NULL);
 	pid_t pid = fork();
-	if (pid == 0) {
-		signal(SIGINT, SIG_DFL);
-		signal(SIGQUIT, SIG_DFL);
-		set_environment(r);
-		execvp(words[0], words);
-		fprintf(stderr, "mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
-		_exit(errno == ENOENT ? 127 : 126);
-	}
+	if (pid < 0)
+		return fail(e, -errno, "cannot start \"%s\": %s", r->launcher.words[0], strerror(errno));
+	if (pid == 0)
+		become_program(r, interrupts, quits);
 	program_pid = pid;
-	signal(SIGTERM, pass_on);
-	signal(SIGHUP, pass_on);
+	stand_by();
 	int status = wait_status_of(pid);
 	program_pid = 0;
 	signal(SIGINT, SIG_IGN); /* what comes now is too late for the program, and not for its report */
@@ -365,7 +401,8 @@ static void wait_for_agent(struct run *r)
 {
 	char sealed[PATH_MAX + 16];
 	snprintf(sealed, sizeof(sealed), "%s/ranks/sealed", r->stepdir);
-	replace_when_starved(r->agent);
+	if (r->agent > 0)
+		replace_when_starved(r->agent);
 	for (int i = 0; i < AGENTS_MAX && wait_for(r->agent) != 0 && access(sealed, F_OK) != 0; i++)
 		start_agent(r);
 }
@@ -397,14 +434,19 @@ static bool say_untraced(const struct run *r, bool recorded)
 	return true;
 }
 
-static void finish(struct run *r, int program_code)
+static void end_agent(struct run *r)
 {
-	char path[PATH_MAX + 16], mpic[PATH_MAX + NAME_MAX + 8], mpix[sizeof(mpic)], html[sizeof(mpic)];
+	char path[PATH_MAX + 16];
 	snprintf(path, sizeof(path), "%s/done", r->stepdir);
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		close(fd);
 	wait_for_agent(r);
+}
+
+static void finish(struct run *r, int program_code)
+{
+	char mpic[PATH_MAX + NAME_MAX + 8], mpix[sizeof(mpic)], html[sizeof(mpic)];
 	snprintf(mpic, sizeof(mpic), "%s/%s.mpic", r->dir, r->name);
 	snprintf(mpix, sizeof(mpix), "%s/%s.mpix", r->dir, r->name);
 	snprintf(html, sizeof(html), "%s/%s.html", r->dir, r->name);
@@ -422,8 +464,9 @@ static void finish(struct run *r, int program_code)
 
 static void remove_stepdir(const struct run *r)
 {
-	static const char *const names[] = {"layout",	   "done",	     "exits", "ranks/sealed",
-					    "ranks/exits", "ranks/untraced", NULL};
+	static const char *const names[] = {
+		"layout", "done", "exits", "ranks/sealed", "ranks/exits", "ranks/untraced", "ranks/" UNTRACED_UNSAID,
+		NULL};
 	char path[PATH_MAX + 32];
 	for (int i = 0; names[i] != NULL; i++) {
 		snprintf(path, sizeof(path), "%s/%s", r->stepdir, names[i]);
@@ -537,8 +580,11 @@ static int run_by_plugin(struct run *r, struct error *e)
 		return fail(e, -EINVAL, "%s: srun --mpitrace takes no path with a comma; choose another --out", r->dir);
 	}
 	write_plugin_option(r);
-	int code = run_program(r);
-	finish_step(r, code);
+	int code = run_program(r, e);
+	if (code < 0)
+		rmdir(r->stepdir);
+	else
+		finish_step(r, code);
 	return code;
 }
 
@@ -548,8 +594,10 @@ static int run_here(struct run *r, struct error *e)
 	if (code < 0)
 		return code;
 	start_agent(r);
-	code = run_program(r);
-	finish(r, code);
+	code = run_program(r, e);
+	end_agent(r);
+	if (code >= 0)
+		finish(r, code);
 	remove_stepdir(r);
 	return code;
 }

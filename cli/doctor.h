@@ -62,6 +62,7 @@ struct plugstack {
 	char plugin[PATH_MAX]; /* as written in the first of them, or in one that Slurm passes over */
 	struct config config;  /* its arguments, defaults for the rest */
 	bool before_pyxis;     /* a container plugin comes behind us */
+	unsigned files;	       /* that were read */
 	struct verdict wrong;  /* what is, with file and line; VERDICT_OK: nothing */
 };
 

@@ -2,16 +2,19 @@
  * In: SLURM_CONF, /etc/slurm/slurm.conf (PlugStackConfig), plugstack.conf(8) as in spank(7).  Out: struct plugstack. */
 #include "cli/doctor.h"
 
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LINE_BYTES 4096 /* as in Slurm, which takes what is behind for another line */
 #define WORDS_MAX 64
 #define DEPTH_MAX 8
+#define FILES_MAX 1000 /* some that include all of them are read so many times more at each level */
 #define BLANKS " \t\r\n"
 
 static void copy(char *to, size_t cap_bytes, const char *from)
@@ -27,6 +30,17 @@ static void beside(const char *from, const char *name, char *ret_path, size_t ca
 		copy(ret_path, cap_bytes, name);
 	else
 		snprintf(ret_path, cap_bytes, "%.*s/%s", (int)(slash - from), from, name);
+}
+
+/* A FIFO would keep us waiting, as it does Slurm. */
+static FILE *open_file(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	FILE *f = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
+	if (f == NULL && fd >= 0)
+		close(fd);
+	return f;
 }
 
 /* ---- slurm.conf ---- */
@@ -54,11 +68,11 @@ static char *behind_key(char *line, const char *key, char separator)
 	return at + strspn(at, BLANKS);
 }
 
-static bool value_in(const char *file, const char *key, char *ret_value, size_t cap_bytes, int depth)
+static bool value_in(const char *file, const char *key, char *ret_value, size_t cap_bytes, int depth, unsigned *files)
 {
 	char line[LINE_BYTES], path[2 * PATH_MAX], *at;
 	bool found = false;
-	FILE *f = depth < DEPTH_MAX ? fopen(file, "re") : NULL;
+	FILE *f = depth < DEPTH_MAX && (*files)++ < FILES_MAX ? open_file(file) : NULL;
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
 		if ((at = behind_key(line, key, '=')) != NULL) {
 			snprintf(ret_value, cap_bytes, "%.*s", (int)strcspn(at, BLANKS "#"), at);
@@ -66,7 +80,7 @@ static bool value_in(const char *file, const char *key, char *ret_value, size_t 
 		} else if ((at = behind_key(line, "Include", ' ')) != NULL) {
 			at[strcspn(at, BLANKS "#")] = '\0';
 			beside(file, at, path, sizeof(path));
-			found |= value_in(path, key, ret_value, cap_bytes, depth + 1);
+			found |= value_in(path, key, ret_value, cap_bytes, depth + 1, files);
 		}
 	}
 	if (f != NULL)
@@ -76,7 +90,8 @@ static bool value_in(const char *file, const char *key, char *ret_value, size_t 
 
 bool slurm_conf_value(const char *key, char *ret_value, size_t cap_bytes)
 {
-	return value_in(slurm_conf(), key, ret_value, cap_bytes, 0);
+	unsigned files = 0;
+	return value_in(slurm_conf(), key, ret_value, cap_bytes, 0, &files);
 }
 
 /* ---- plugstack.conf ---- */
@@ -164,7 +179,7 @@ static void include(struct plugstack *p, const struct line *l, int depth)
 	const char *pattern = l->words[1];
 	glob_t found;
 	beside(l->file, pattern, path, sizeof(path));
-	if (depth == DEPTH_MAX) {
+	if (depth == DEPTH_MAX || p->files >= FILES_MAX) {
 		wrong_line(p, l, VERDICT_BAD, "remove this include",
 			   "files include each other without end, and so Slurm reads them");
 		return;
@@ -174,7 +189,7 @@ static void include(struct plugstack *p, const struct line *l, int depth)
 		 rc == GLOB_NOMATCH ? "there is no such file" : "it cannot be read");
 	if (rc == GLOB_NOMATCH ? strpbrk(pattern, "*?[") == NULL : rc != 0)
 		wrong_line(p, l, VERDICT_WARN, "correct the path: it is relative to the file that contains it", text);
-	for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++)
+	for (size_t i = 0; rc == 0 && i < found.gl_pathc && p->files < FILES_MAX; i++)
 		read_file(p, found.gl_pathv[i], depth + 1);
 	if (rc == 0)
 		globfree(&found);
@@ -223,7 +238,12 @@ static void read_file(struct plugstack *p, const char *path, int depth)
 			 h.what);
 		wrong(p, VERDICT_BAD, h.next, what);
 	}
-	FILE *f = fopen(path, "re");
+	FILE *f = open_file(path);
+	p->files++;
+	if (f == NULL && access(path, R_OK) == 0) {
+		snprintf(what, sizeof(what), "%s is not a regular file", path);
+		wrong(p, VERDICT_BAD, "put a file in its place: srun reads it", what);
+	}
 	while (f != NULL && fgets(text, sizeof(text), f) != NULL) {
 		l.number++;
 		l.n = 0;

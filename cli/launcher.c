@@ -226,16 +226,31 @@ static int choose_command(struct launcher *l)
 	return 127;
 }
 
+/* One too many says so itself. */
 static void add_word(struct launcher *l, unsigned *n, const char *word)
 {
-	if (*n < LAUNCHER_WORDS_MAX - 1)
+	if (*n <= LAUNCHER_WORDS_MAX)
 		l->words[(*n)++] = WORD(word);
+}
+
+static unsigned count_of(char *const *words)
+{
+	unsigned n = 0;
+	while (words[n] != NULL)
+		n++;
+	return n;
 }
 
 static int put_words(struct launcher *l, const char *ranks, const char *args, bool oversubscribe, char **program)
 {
-	unsigned n = 0;
+	unsigned n = 0, nprogram = count_of(program);
 	char *save = NULL;
+	l->words = calloc(LAUNCHER_WORDS_MAX + nprogram + 2, sizeof(*l->words));
+	l->args = strdup(args != NULL ? args : "");
+	if (l->words == NULL || l->args == NULL) {
+		fprintf(stderr, "mpitrace run: no memory for the command line\n");
+		return 126;
+	}
 	if (ranks != NULL) {
 		add_word(l, &n, l->command);
 		if (l->mpi_option[0] != '\0')
@@ -246,18 +261,14 @@ static int put_words(struct launcher *l, const char *ranks, const char *args, bo
 		add_word(l, &n, ranks);
 		if (oversubscribe && l->oversubscribe != NULL)
 			add_word(l, &n, l->oversubscribe);
-		l->args = strdup(args != NULL ? args : "");
-		for (char *w = l->args != NULL ? strtok_r(l->args, " ", &save) : NULL; w != NULL;
-		     w = strtok_r(NULL, " ", &save))
+		for (char *w = strtok_r(l->args, " ", &save); w != NULL; w = strtok_r(NULL, " ", &save))
 			add_word(l, &n, w);
 	}
 	l->nwords_before = n;
-	for (; *program != NULL; program++)
-		add_word(l, &n, *program);
-	l->words[n] = NULL;
-	if (n < LAUNCHER_WORDS_MAX - 1)
+	memcpy(l->words + n, program, nprogram * sizeof(*program));
+	if (n <= LAUNCHER_WORDS_MAX)
 		return 0;
-	fprintf(stderr, "mpitrace run: more than %d words on the command line\n", LAUNCHER_WORDS_MAX - 2);
+	fprintf(stderr, "mpitrace run: more than %d words in front of the program\n", LAUNCHER_WORDS_MAX);
 	return 126;
 }
 
@@ -313,7 +324,7 @@ static const char *remedy(struct launcher *l)
 		{"unrecognized option", "it rejects an option in --mpirun \"...\""},
 		{"unknown option", "it rejects an option in --mpirun \"...\""},
 	};
-	char answer[ANSWER_MAX], *words[LAUNCHER_WORDS_MAX];
+	char answer[ANSWER_MAX], *words[LAUNCHER_WORDS_MAX + 2];
 	memcpy(words, l->words, l->nwords_before * sizeof(*words));
 	words[l->nwords_before] = WORD("/bin/true");
 	words[l->nwords_before + 1] = NULL;
@@ -354,4 +365,5 @@ void launcher_done(struct launcher *l)
 	if (l->watch >= 0)
 		close(l->watch);
 	free(l->args);
+	free(l->words);
 }

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#define LAUNCHER_WORDS_MAX 256
+#define LAUNCHER_WORDS_MAX 256 /* in front of the program */
 
 struct launcher {
 	const char *program;		    /* as it was given */
@@ -17,7 +17,7 @@ struct launcher {
 	bool by_plugin;			    /* srun has --mpitrace: it traces, on each node where it starts ranks */
 	char plugin_option[PATH_MAX + 128]; /* by_plugin: for the caller to fill in before the command is started */
 	char *args;			    /* words of --mpirun, cut up */
-	char *words[LAUNCHER_WORDS_MAX];
+	char **words;
 	unsigned nwords_before; /* those in front of the program */
 	int watch;		/* inotify on the program's file, or -1 */
 };

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,8 +57,20 @@ static int written(const struct command *c, int code)
 	return code == EXIT_DONE || code == EXIT_ISSUES ? EXIT_PARTIAL : code;
 }
 
+/* Whoever starts us without one of the first three descriptors has another file get its number, and our words in it. What
+ * we start has none of them, as before. */
+static void fill_descriptors(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd < STDERR_FILENO)
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
+	fill_descriptors();
 	if (argc > 3 && strcmp(argv[1], "--as") == 0) {
 		become_another(argv[2], strcmp(argv[3], "collect") == 0);
 		argc -= 2;

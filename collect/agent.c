@@ -363,6 +363,7 @@ static int begin(struct agent *a, const char *stepdir, bool given, struct error 
 	take_umask(a);
 	if (snprintf(a->ranks, sizeof(a->ranks), "%s/ranks", stepdir) >= (int)sizeof(a->ranks))
 		return fail(e, -ENAMETOOLONG, "%s: name too long", stepdir);
+	stepdir_mark(a->ranks, UNTRACED_UNSAID); /* while there is still a name for it */
 	const char *node = either(layout_text(&a->layout, LAYOUT_NODE), "node");
 	a->output = (struct output){.wanted_dir = either(layout_text(&a->layout, LAYOUT_OUT), a->ranks),
 				    .fallback_dir = a->ranks,
@@ -468,6 +469,14 @@ static int finish(struct agent *a, struct error *e)
 	return 0;
 }
 
+static void forget_unsaid(const char *ranks)
+{
+	char path[PATH_MAX];
+	if (untraced_unsaid(ranks) == 0 &&
+	    snprintf(path, sizeof(path), "%s/" UNTRACED_UNSAID, ranks) < (int)sizeof(path))
+		unlink(path);
+}
+
 static void woken(int number)
 {
 	(void)number;
@@ -489,6 +498,8 @@ int agent_run(const char *stepdir, pid_t watch_pid, bool given, struct error *e)
 		set_priority(true);
 	serve(&a, watch_pid);
 	rc = finish(&a, e);
+	if (rc == 0)
+		forget_unsaid(a.ranks);
 	if (rc == 0)
 		stepdir_mark(a.ranks, "sealed");
 	for (uint32_t i = 0; i < a.nprocesses; i++)

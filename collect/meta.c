@@ -125,7 +125,7 @@ static int64_t exits_bytes(const struct node_meta *n)
 {
 	struct stat st;
 	int64_t bytes = n->exits_fd >= 0 && fstat(n->exits_fd, &st) == 0 ? st.st_size : 0;
-	static const char *const notes[] = {"exits", "untraced"};
+	static const char *const notes[] = {"exits", "untraced", UNTRACED_UNSAID};
 	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
 		int fd = open_note(n, notes[i]);
 		bytes += fd >= 0 && fstat(fd, &st) == 0 ? st.st_size : 0;

@@ -1,4 +1,4 @@
-/* untraced.c - see untraced.h. In: "<pid> <failed|silent> <why>" lines in ranks/untraced. */
+/* untraced.c - see untraced.h. In: "<pid> <failed|silent> <why>" lines in ranks/untraced, ranks/unsaid. */
 #include "collect/untraced.h"
 
 #include "format/limits.h"
@@ -7,15 +7,17 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-static void add(struct untraced *u, bool failed, const char *why)
+/* False: there are too many reasons. */
+static bool add(struct untraced *u, bool failed, const char *why)
 {
 	uint32_t i = 0;
 	while (i < u->n && (u->whys[i].failed != failed || strcmp(u->whys[i].why, why) != 0))
 		i++;
 	if (i == UNTRACED_WHYS_MAX)
-		return;
+		return false;
 	if (i == u->n) {
 		for (i = failed ? 0 : u->n; i < u->n && u->whys[i].failed; i++)
 			;
@@ -26,12 +28,34 @@ static void add(struct untraced *u, bool failed, const char *why)
 		snprintf(u->whys[i].why, sizeof(u->whys[i].why), "%s", why);
 	}
 	u->whys[i].processes++;
+	return true;
+}
+
+/* The number is the file's length (pmpi/notes.c). */
+uint64_t untraced_unsaid(const char *ranks)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	bool there = snprintf(path, sizeof(path), "%s/" UNTRACED_UNSAID, ranks) < (int)sizeof(path) &&
+		     lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+	return there ? (uint64_t)st.st_size : 0;
+}
+
+static void add_unsaid(struct untraced *u, uint64_t processes)
+{
+	if (processes == 0)
+		return;
+	u->whys[u->n].processes = processes < UINT32_MAX ? (uint32_t)processes : UINT32_MAX;
+	u->whys[u->n].failed = true;
+	snprintf(u->whys[u->n].why, sizeof(u->whys[u->n].why), "there was no room to say why");
+	u->n++;
 }
 
 void untraced_read(const char *ranks, struct untraced *ret_untraced)
 {
 	char path[PATH_MAX], line[UNTRACED_WHY_MAX + 64], kind[8];
 	size_t read_bytes = 0;
+	uint64_t more = untraced_unsaid(ranks);
 	int at = 0;
 	*ret_untraced = (struct untraced){0};
 	int fd = snprintf(path, sizeof(path), "%s/untraced", ranks) < (int)sizeof(path)
@@ -42,10 +66,11 @@ void untraced_read(const char *ranks, struct untraced *ret_untraced)
 		read_bytes += strlen(line);
 		line[strcspn(line, "\n")] = '\0';
 		if (sscanf(line, "%*d %7s %n", kind, &at) == 1 && (kind[0] == 'f' || kind[0] == 's'))
-			add(ret_untraced, kind[0] == 'f', line + at);
+			more += !add(ret_untraced, kind[0] == 'f', line + at) && kind[0] == 'f';
 	}
 	if (f != NULL)
 		fclose(f);
 	else if (fd >= 0)
 		close(fd);
+	add_unsaid(ret_untraced, more);
 }

@@ -1,5 +1,5 @@
 /* untraced.h - why processes of a step ran untraced although the tracer was loaded: the lines that it left in the step
- * directory (pmpi/front.c). */
+ * directory (pmpi/notes.h). */
 #pragma once
 
 #include "base/buf.h"
@@ -9,6 +9,7 @@
 
 #define UNTRACED_WHYS_MAX 8u
 #define UNTRACED_WHY_MAX 512u
+#define UNTRACED_UNSAID "unsaid"
 
 struct untraced {
 	uint32_t n; /* different reasons; what failed comes first */
@@ -16,8 +17,11 @@ struct untraced {
 		uint32_t processes;
 		bool failed; /* the tracer could not be loaded; else no call came, and there may have been none */
 		char why[UNTRACED_WHY_MAX];
-	} whys[UNTRACED_WHYS_MAX];
+	} whys[UNTRACED_WHYS_MAX + 1]; /* the last one: for which there was no room */
 };
 
 /* Of that directory of segments; empty when nothing is there that can be read. */
 void untraced_read(const char *ranks, struct untraced *ret_untraced);
+
+/* How many found no room to say why. */
+uint64_t untraced_unsaid(const char *ranks);

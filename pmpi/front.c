@@ -19,7 +19,6 @@
  * tracer could not be loaded, "<pid> silent <why>" where an MPI library is loaded and no call of it came. */
 #include "pmpi/front.h"
 
-#include "format/limits.h"
 #include "pmpi/lookup.h"
 #include "pmpi/notes.h"
 
@@ -177,17 +176,6 @@ static const char *flavour_of(void *libmpi)
 	return lookup(libmpi, "ompi_mpi_comm_world") != NULL ? "openmpi" : "mpich";
 }
 
-static void say_untraced(const char *kind, const char *before, const char *why)
-{
-	char line[512];
-	int len = snprintf(line, sizeof(line) - 1, "%d %s %s%s", (int)getpid(), kind, before, why);
-	size_t n = len < 0 ? 0 : len < (int)sizeof(line) - 1 ? (size_t)len : sizeof(line) - 2;
-	for (size_t i = 0; i < n; i++)
-		line[i] = (unsigned char)line[i] < ' ' || line[i] == 127 ? '?' : line[i];
-	line[n] = '\n';
-	note_append("untraced", UNTRACED_BYTES_MAX, line, n + 1);
-}
-
 static mpitrace_closing_fn *closing;
 
 /* What dlerror() says is for us: the program gets none of it. */
@@ -197,7 +185,7 @@ static mpitrace_bind_fn *open_tracer(const char *path, const char *flavour)
 	void *tracer = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	const char *error = dlerror();
 	if (tracer == NULL) {
-		say_untraced("failed", "", error != NULL ? error : path);
+		note_untraced("failed", "", error != NULL ? error : path);
 		return NULL;
 	}
 	snprintf(name, sizeof(name), MPITRACE_BIND "%s", flavour);
@@ -205,7 +193,7 @@ static mpitrace_bind_fn *open_tracer(const char *path, const char *flavour)
 	if (bind == NULL) {
 		(void)dlerror();
 		dlclose(tracer);
-		say_untraced("failed", path, ": is not a tracer for this MPI library");
+		note_untraced("failed", path, ": is not a tracer for this MPI library");
 		return NULL;
 	}
 	__atomic_store_n(&closing, (mpitrace_closing_fn *)lookup(tracer, MPITRACE_CLOSING), __ATOMIC_RELEASE);
@@ -354,8 +342,8 @@ __attribute__((destructor)) static void say_silent(void)
 	if (name == NULL)
 		return;
 	snprintf(before, sizeof(before), "%s is loaded, and no call of it came to the tracer: ", name);
-	say_untraced("silent", before,
-		     "there was none, or it is loaded past preloaded libraries (RTLD_DEEPBIND, dlmopen)");
+	note_untraced("silent", before,
+		      "there was none, or it is loaded past preloaded libraries (RTLD_DEEPBIND, dlmopen)");
 }
 
 /* Fill all slots, unless there is no MPI. */

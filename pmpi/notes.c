@@ -1,28 +1,99 @@
 /* notes.c - see notes.h. */
 #include "pmpi/notes.h"
 
+#include "format/limits.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-void note_append(const char *name, size_t max_bytes, const char *line, size_t len_bytes)
+#define LOCK_TRIES 1000 /* somebody who keeps the lock must not keep the program */
+
+static bool has_dots(const char *dir)
+{
+	for (const char *p = strstr(dir, "/.."); p != NULL; p = strstr(p + 1, "/.."))
+		if (p[3] == '/' || p[3] == '\0')
+			return true;
+	return false;
+}
+
+/* It is a directory of root's own, but no step's. */
+static bool is_top(const char *dir)
+{
+	return dir[strspn(dir, "/.")] == '\0';
+}
+
+bool note_directory_is_ours(const char *dir)
+{
+	struct stat st;
+	return dir[0] == '/' && !has_dots(dir) && !is_top(dir) && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+static int open_note(const char *name, int flags)
 {
 	char path[4096];
-	struct stat st;
 	const char *dir = secure_getenv("MPITRACE_DIR");
-	int before = errno;
 	int len = dir != NULL ? snprintf(path, sizeof(path), "%s/%s", dir, name) : -1;
-	int fd = len > 0 && len < (int)sizeof(path)
-			 ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)
-			 : -1;
-	if (fd >= 0) {
-		if (fstat(fd, &st) == 0 && (size_t)st.st_size + len_bytes <= max_bytes &&
-		    write(fd, line, len_bytes) != (ssize_t)len_bytes)
-			(void)ftruncate(fd, st.st_size);
-		close(fd);
+	return len > 0 && len < (int)sizeof(path) && note_directory_is_ours(dir)
+		       ? open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600)
+		       : -1;
+}
+
+/* A file that grows beyond this limit ends the program (setrlimit(2)). */
+static bool fits(uint64_t len_bytes)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || len_bytes <= limit.rlim_cur);
+}
+
+bool note_append(const char *name, size_t max_bytes, const char *line, size_t len_bytes)
+{
+	struct stat st;
+	bool whole = false;
+	int before = errno, fd = open_note(name, O_APPEND);
+	if (fd >= 0 && fstat(fd, &st) == 0 && (size_t)st.st_size + len_bytes <= max_bytes &&
+	    fits((uint64_t)st.st_size + len_bytes)) {
+		whole = write(fd, line, len_bytes) == (ssize_t)len_bytes;
+		if (!whole)
+			(void)!ftruncate(fd, st.st_size);
 	}
+	if (fd >= 0)
+		close(fd);
 	errno = before;
+	return whole;
+}
+
+static void count_unsaid(void)
+{
+	struct stat st;
+	int before = errno, fd = open_note("unsaid", 0);
+	for (int i = 0; i < LOCK_TRIES && fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0; i++)
+		sched_yield();
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fits((uint64_t)st.st_size + 1))
+		(void)!ftruncate(fd, st.st_size + 1);
+	if (fd >= 0)
+		close(fd);
+	errno = before;
+}
+
+void note_untraced(const char *kind, const char *before, const char *why)
+{
+	char line[512];
+	int len = snprintf(line, sizeof(line) - 1, "%d %s %s%s", (int)getpid(), kind, before, why);
+	size_t n = len < 0 ? 0 : len < (int)sizeof(line) - 1 ? (size_t)len : sizeof(line) - 2;
+	for (size_t i = 0; i < n; i++)
+		line[i] = (unsigned char)line[i] < ' ' || line[i] == 127 ? '?' : line[i];
+	line[n] = '\n';
+	bool said = note_append("untraced", UNTRACED_BYTES_MAX, line, n + 1);
+	if (!said && strcmp(kind, "failed") == 0) /* else it may have made no call */
+		count_unsaid();
 }

@@ -1,9 +1,16 @@
-/* notes.h - lines that the front leaves beside the segments, for the agent. */
+/* notes.h - lines that are left beside the segments, for the agent. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* Append the line to that file in $MPITRACE_DIR, unless it would grow beyond max_bytes. Whole, or not at all; fails
- * silently. */
-void note_append(const char *name, size_t max_bytes, const char *line, size_t len_bytes)
+/* A directory of our own into which nobody else may write, absolute, not by a detour: else no file appears there. */
+bool note_directory_is_ours(const char *dir) __attribute__((visibility("hidden")));
+
+/* Append the line to that file in $MPITRACE_DIR, unless it would grow beyond max_bytes. Whole, or not at all: false. */
+bool note_append(const char *name, size_t max_bytes, const char *line, size_t len_bytes)
 	__attribute__((visibility("hidden")));
+
+/* Why this process runs untraced: "<pid> <kind> <before><why>" in $MPITRACE_DIR/untraced. Where that has no room
+ * for one that failed, $MPITRACE_DIR/unsaid becomes longer by a byte, which takes none. */
+void note_untraced(const char *kind, const char *before, const char *why) __attribute__((visibility("hidden")));

@@ -2,6 +2,7 @@
 #include "pmpi/process.h"
 
 #include "pmpi/modules.h"
+#include "pmpi/notes.h"
 #include "pmpi/processor.h"
 #include "pmpi/redact.h"
 #include "pmpi/slurp.h"
@@ -116,6 +117,13 @@ static void forget(void)
 	stream_mine = NULL;
 }
 
+/* A directory that is none of a step's hears nothing. */
+static void say_no_room(int rc)
+{
+	if (rc != -EACCES && rc != -EINVAL)
+		note_untraced("failed", "no room for what it records: ", strerror(-rc));
+}
+
 void process_begin(void)
 {
 	const char *dir = secure_getenv("MPITRACE_DIR");
@@ -127,7 +135,8 @@ void process_begin(void)
 		return;
 	tick_choose();
 	redact_begin(secure_getenv("MPITRACE_REDACT"));
-	if (segfile_create(dir) == 0) {
+	int rc = segfile_create(dir);
+	if (rc == 0) {
 		describe();
 		if (mode != NULL && strcmp(mode, "profile") == 0)
 			atomic_store(&segfile->stop_events, 2);
@@ -140,12 +149,15 @@ void process_begin(void)
 		if (stream_attach() == NULL) {
 			forget();
 			segfile_remove();
+			rc = -ENOSPC;
 		} else {
 			modules_note((uintptr_t)process_begin); /* all that is loaded now */
 			/* Partner: the agent's acquire load in collect/process.c. */
 			__atomic_store_n(&segfile->magic, SEGFILE_MAGIC, __ATOMIC_RELEASE);
 		}
 	}
+	if (rc < 0)
+		say_no_room(rc);
 	errno = saved;
 }
 

@@ -3,6 +3,8 @@
  * on a full disk would be a SIGBUS in the program (posix_fallocate(3)). */
 #include "pmpi/segfile.h"
 
+#include "pmpi/notes.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -139,31 +140,14 @@ bool segfile_spill(const struct segment *segment)
 	return ok;
 }
 
-static bool has_dots(const char *dir)
-{
-	for (const char *p = strstr(dir, "/.."); p != NULL; p = strstr(p + 1, "/.."))
-		if (p[3] == '/' || p[3] == '\0')
-			return true;
-	return false;
-}
-
-/* It is a directory of root's own, but no step's. */
-static bool is_top(const char *dir)
-{
-	return dir[strspn(dir, "/.")] == '\0';
-}
-
 int segfile_create(const char *dir)
 {
-	struct stat st;
 	page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	int n = snprintf(path, sizeof(path), "%s/%d.%llx" SEGFILE_SUFFIX, dir, (int)getpid(),
 			 (unsigned long long)tick_now());
 	if (dir[0] != '/' || n < 0 || (size_t)n >= sizeof(path) - sizeof(SPILL_SUFFIX))
 		return -EINVAL;
-	/* Only a directory of our own into which nobody else may write, not by a detour. */
-	if (has_dots(dir) || is_top(dir) || lstat(dir, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-	    (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+	if (!note_directory_is_ours(dir))
 		return -EACCES;
 	int fd = open_again("", O_RDWR | O_CREAT | O_EXCL);
 	if (fd < 0)

@@ -257,6 +257,7 @@ def to_standard_output(t, trace):
             subprocess.run([MPITRACE, 'export', trace.mpix, '--to', to, '-o', 'file'], check=True, stdout=subprocess.DEVNULL, cwd=here)
             with open(here + '/file', 'rb') as f:
                 t.check('%s on standard output is as in a file, what is said about it is not among it' % to, done.stdout == f.read() and done.stderr, done.stderr)
+            t.check('%s: how long it became is not said of a pipe' % to, b'-: 0 B' not in done.stderr and b' events' in done.stderr, done.stderr)
             os.remove(here + '/file')
         for to in ('csv', 'otf2', 'paraver', 'sqlite'):
             done = subprocess.run([MPITRACE, 'export', trace.mpix, '--to', to, '-o', '-'], capture_output=True, cwd=here)

@@ -45,10 +45,10 @@ def file_limit(limit):
 class Tmpfs:
     """A file system of its own size; False where one cannot be mounted."""
 
-    def __init__(self, path, size):
+    def __init__(self, path, size, inodes=0):
         self.path = path
         os.makedirs(path, exist_ok=True)
-        self.mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=%d,mode=755' % size, 'none', path],
+        self.mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=%d,mode=755,nr_inodes=%d' % (size, inodes), 'none', path],
                                       capture_output=True).returncode == 0
 
     def __enter__(self):
@@ -120,6 +120,26 @@ def spool_full(t, place, program, plain):
             story = told(step)
             t.check('%s: a spool of %d kB: what was not recorded is told' % (place.flavour, kb),
                     story is None or adds_up(story, 20 * STEPS), story)
+
+
+def crowd(t, place, _program, _plain):
+    """One program after the other in one step, until there is no room: those that ran untraced are a number, and the record is not whole."""
+    program, n = place.compile('told.c'), 9
+    for what, size, names in (('bytes', 12 << 20, 0), ('names', 400 << 20, 8)):
+        step = Step(place, 'crowd-' + what)
+        with Tmpfs(step.dir + '/ranks', size, names) as mounted: # as under Slurm
+            if not mounted:
+                print('# no tmpfs can be mounted here')
+                return
+            agent = step.agent()
+            traced = step.run('/bin/sh', '-c', 'for i in $(seq 50); do [ -e $MPITRACE_DIR/unsaid ] || sleep 0.1; done; for i in $(seq %d); do "$0" 0 || exit; done' % n,
+                              program)
+            step.end(agent)
+        coverage, counts = step.analysis()['coverage'], step.counts()
+        said = [int(x.split(': ')[1].split(' process')[0]) for x in coverage['reasons'] if 'ran untraced: ' in x]
+        t.check('%s: no room (%s): programs that could not be recorded are counted' % (place.flavour, what),
+                traced.returncode == 0 and 0 < sum(said) < n and sum(said) + len(counts['processes']) == n and not coverage['complete'],
+                (traced, said, len(counts['processes']), coverage['reasons']))
 
 
 def limits(t, place, program, plain):
@@ -311,7 +331,7 @@ def main():
             plain = {n: shown(subprocess.run([program, place.dir + '/c', str(n), '1'], env=place.env, cwd=place.dir,
                                              capture_output=True, timeout=120)) for n in (STEPS, 5 * STEPS, 20 * STEPS)}
             # Most of what these meet is the same under both.
-            cases = (output_full, spool_full, limits, address_space, cgroup) if FULL or flavour == 'mpich' else (spool_full, cgroup)
+            cases = (output_full, spool_full, crowd, limits, address_space, cgroup) if FULL or flavour == 'mpich' else (spool_full, cgroup)
             for case in cases:
                 began = time.monotonic()
                 case(t, place, program, plain)

@@ -63,6 +63,7 @@ def environment(t, place):
             wrong.append((what, shown(run), made))
     t.check('%s: MPITRACE_DIR of %d kinds changes nothing, and a file is only made in a directory of our own' %
             (place.flavour, len(values)), not wrong, '\n'.join(map(str, wrong)))
+    notes(t, place, values)
     wrong = []
     for name in ('MPITRACE_DIR', 'MPITRACE_STACK', 'MPITRACE_MODE'):
         for size in (0, 1, 4095, 4096, 1 << 20):
@@ -81,6 +82,21 @@ def environment(t, place):
                 wrong.append((name, value, shown(run), got and got['processes'][0]['totals']))
     t.check('%s: MPITRACE_* of up to a MiB, and of strange values, change nothing' % place.flavour, not wrong,
             '\n'.join(map(str, wrong)))
+
+
+def notes(t, place, values):
+    """A program that has MPI and calls nothing of it leaves a line, there and nowhere else."""
+    program, wrong = place.compile('uncalled.c'), []
+    for what, value, may in values:
+        at = os.fsdecode(value) if os.fsdecode(value).startswith('/') else place.dir
+        before = set(os.listdir(at)) if os.path.isdir(at) else set()
+        run = subprocess.run([program], env=dict(place.env, LD_PRELOAD=TRACER, MPITRACE_DIR=value), cwd=place.dir, capture_output=True, timeout=60)
+        made = (set(os.listdir(at)) if os.path.isdir(at) else set()) - before
+        if shown(run) != (0, b'', b'') or ('untraced' in made) != (may == 1):
+            wrong.append((what, shown(run), made))
+        if 'untraced' in made:
+            os.remove(at + '/untraced')
+    t.check('%s: nor is a line about a program that was not traced left anywhere else' % place.flavour, not wrong, '\n'.join(map(str, wrong)))
 
 
 def planted(t, place):

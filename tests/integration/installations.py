@@ -98,6 +98,16 @@ def late(i):
         write(f"{i.spool}/late/{n}.0.step-0", "")
 
 
+def in_circles(i):
+    """40 files that include all 40."""
+    os.mkdir(i.top + "/circles")
+    for n in range(40):
+        with open(f"{i.top}/circles/{n}.conf", "w", encoding="utf-8") as f:
+            f.write(f"include {i.top}/circles/*.conf\n")
+    with open(i.plugstack, "a", encoding="utf-8") as f:
+        f.write(f"include {i.top}/circles/*.conf\n")
+
+
 def included(i, text="", mode=0o644):
     write(i.plugstack, f"include {i.top}/etc/conf.d/*.conf\n")
     os.mkdir(i.top + "/etc/conf.d")
@@ -129,6 +139,8 @@ KINDS = [
     ("an include that is not there", lambda i: open(i.plugstack, "a", encoding="utf-8").write("include more.conf\n"), "plugstack", "warn",
      "include more.conf: there is no such file"),
     ("includes in a circle", lambda i: open(i.plugstack, "a", encoding="utf-8").write("include plugstack.con[f]\n"), "plugstack", "bad", "include each other without end"),
+    ("files that include them all", lambda i: in_circles(i), "plugstack", "bad", "include each other without end"),
+    ("a FIFO for a file", lambda i: (os.remove(i.plugstack), os.mkfifo(i.plugstack)), "plugstack", "bad", "plugstack.conf is not a regular file"),
     ("required in an included file", lambda i: included(i, f"required {i.plugin} {i.arguments()}\n"), "plugstack", "bad", "a.conf:1: required"),
     ("a plugstack.conf that users cannot read", lambda i: os.chmod(i.plugstack, 0o600), "plugstack", "bad", "plugstack.conf (mode 0600) cannot be read"),
     ("an included file that users cannot read", lambda i: included(i, mode=0o600), "plugstack", "bad", "a.conf (mode 0600) cannot be read"),

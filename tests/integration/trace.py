@@ -230,7 +230,7 @@ class Tests:
     def check(self, claim, good, why=''):
         self.passed += bool(good)
         self.failed += not good
-        print('%s %d - %s' % ('ok' if good else 'not ok', self.passed + self.failed, claim))
+        print('%s %d - %s' % ('ok' if good else 'not ok', self.passed + self.failed, claim.replace('\n', '\\n')))
         if not good:
             print('# ' + str(why).replace('\n', '\n# '))
         sys.stdout.flush()

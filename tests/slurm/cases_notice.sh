@@ -165,6 +165,22 @@ a_trace_that_lacks_a_node_is_told() {
 	same "lines: $(cat "$CASE_DIR/err")" 1 "$(grep -c '^mpitrace:' "$CASE_DIR/err")"
 }
 
+# One program after the other in a step that has room for two or three.
+programs_for_which_a_step_has_no_room_are_told() {
+	local said
+	command -v mpicc.mpich >/dev/null || skips "no MPICH, whose programs run without a launcher" || return
+	mpicc.mpich -O1 -o "$CASE_DIR/told" "$REPO/tests/programs/told.c" || return
+	with_plugin_arguments "spool_bytes=12M report_seconds=60" as_user srun -w n1 -n1 --mpi=none --mpitrace \
+		sh -c "for i in 1 2 3 4 5 6 7 8; do ./told 0 || exit; done" >"$CASE_DIR/out" 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	same "programs that ran" 8 "$(wc -l <"$CASE_DIR/out")" || return
+	same "what is said" "mpitrace: the trace is partial: $(step_dir 0)/report.html; the report says what is missing" "$(cat "$CASE_DIR/err")" || return
+	said=$(mpitrace analyze "$(step_dir 0)" --json 2>/dev/null | python3 -c '
+import json, re, sys
+reasons = " ".join(json.load(sys.stdin)["coverage"]["reasons"])
+print(sum(map(int, re.findall(r"(\d+) process(?:es)? ran untraced: ", reasons))) + 1 + sum(map(int, re.findall(r"(\d+) process\(es\) belong to other", reasons))))')
+	same "processes of which something is said" 8 "$said"
+}
+
 who_gets_what_was_asked_for_is_told_nothing() {
 	local way
 	for way in $WAYS; do

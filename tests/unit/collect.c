@@ -6,6 +6,7 @@
 #include "collect/output.h"
 #include "collect/process.h"
 #include "collect/traces.h"
+#include "collect/untraced.h"
 #include "tests/unit/step_files.h"
 
 #include <criterion/criterion.h>
@@ -526,4 +527,28 @@ Test(drain, refuses_what_is_no_segment_file)
 	unlink(segfile_path);
 	cr_assert_eq(symlink("/etc/passwd", segfile_path), 0);
 	cr_assert_lt(process_open(&p, segfile_path, 0, NULL), 0);
+}
+
+/* ---- processes that ran untraced ---- */
+
+Test(traces, each_process_that_ran_untraced_is_in_a_number)
+{
+	char path[PATH_MAX], lines[4096];
+	struct untraced u;
+	uint32_t processes = 0;
+	int n = 0;
+	for (unsigned i = 0; i < 3 * UNTRACED_WHYS_MAX; i++)
+		n += snprintf(lines + n, sizeof(lines) - (size_t)n, "%u failed reason %u\n", i, i);
+	snprintf(path, sizeof(path), "%s/untraced", dir);
+	write_file(path, lines, (size_t)n);
+	snprintf(path, sizeof(path), "%s/" UNTRACED_UNSAID, dir);
+	write_file(path, "", 0);
+	cr_assert_eq(truncate(path, 1000), 0);
+	untraced_read(dir, &u);
+	for (uint32_t i = 0; i < u.n; i++)
+		processes += u.whys[i].processes;
+	cr_assert_eq(processes, 3 * UNTRACED_WHYS_MAX + 1000);
+	cr_assert_eq(u.n, UNTRACED_WHYS_MAX + 1);
+	cr_assert(u.whys[u.n - 1].failed);
+	cr_assert_str_eq(u.whys[u.n - 1].why, "there was no room to say why");
 }

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""between.py - `mpitrace run` stands between a program and whoever started it, and is not noticed: signals, signals that are ignored,
+words without end, a standard error that nobody reads, a machine that gives it no more processes."""
+import os
+import resource
+import signal
+import subprocess
+
+from trace import MPITRACE, Place, Tests, operations, whole
+
+USER = 61234
+WAIT = 20 # seconds
+
+
+def run(place, name, *words, wrapper=(), **how):
+    return subprocess.Popen([*wrapper, MPITRACE, 'run', '--out', place.dir + '/out', '--name', name, '--', *words], env=place.env,
+                            cwd=place.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                            stderr=how.pop('stderr', subprocess.DEVNULL), start_new_session=True, **how)
+
+
+def end(p):
+    try:
+        return p.communicate(timeout=WAIT)[0]
+    except subprocess.TimeoutExpired: # what it has left may hold its output for as long as it likes
+        os.killpg(p.pid, signal.SIGKILL)
+        p.wait()
+        return 'timed out'
+
+
+def left(place):
+    return [name for name in os.listdir(place.dir + '/out') if name.startswith('.')]
+
+
+def signals(t, place, program):
+    for number in (signal.SIGUSR1, signal.SIGUSR2):
+        p = run(place, number.name, program, str(WAIT // 2))
+        first = p.stdout.readline() # by now it listens
+        p.send_signal(number)
+        end(p)
+        t.equal('%s reaches the program, whose report is made' % number.name,
+                (first != '', p.returncode, os.path.exists('%s/out/%s.html' % (place.dir, number.name)), left(place)), (True, number, True, []))
+    p = run(place, 'alarm', program, str(WAIT // 2))
+    p.stdout.readline()
+    p.send_signal(signal.SIGALRM)
+    end(p)
+    t.equal('a signal that ends the program ends it, and not us before its report',
+            (p.returncode, os.path.exists(place.dir + '/out/alarm.html'), left(place)), (128 + signal.SIGALRM, True, []))
+
+
+def ignored(t, place):
+    """Of a script's background, or of nohup."""
+    numbers = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1)
+    for ignore in (signal.SIG_IGN, signal.SIG_DFL):
+        def before():
+            for n in numbers:
+                signal.signal(n, ignore)
+        asks = ('/bin/grep', 'SigIgn', '/proc/self/status')
+        plain = subprocess.run(asks, preexec_fn=before, capture_output=True, text=True)
+        t.equal('%s of five signals is so in the program' % ignore.name, end(run(place, 'ignored', *asks, preexec_fn=before)), plain.stdout)
+
+
+def words(t, place, program):
+    many = [str(i) for i in range(20000)]
+    r = whole([MPITRACE, 'run', '--out', place.dir + '/out', '--name', 'words', '--', program, '0', *many], place.env, place.dir)
+    t.equal('20,000 arguments are those of the program', (r.returncode, r.stdout), (0, b'%d\n' % (len(many) + 2)))
+    r = whole([MPITRACE, 'run', '-n', '2', '--mpirun', ' '.join(['--oversubscribe'] * 300), '--out', place.dir + '/out', '--', program], place.env, place.dir)
+    t.check('300 words for the launcher are too many, and it is said', r.returncode == 126 and b'more than 256 words in front of the program' in r.stderr, r)
+
+
+def unread(t, place, program):
+    """Nobody reads standard error any more, where we would say where the report is, or why there is none."""
+    for name, command, code in (('unread', (program, '0'), 0), ('no-mpi', ('/bin/sh', '-c', 'exit 9'), 9)):
+        reads, writes = os.pipe()
+        os.close(reads)
+        p = run(place, name, *command, stderr=writes)
+        os.close(writes)
+        end(p)
+        t.equal('%s: a standard error that nobody reads changes no exit code, and nothing is left' % name, (p.returncode, left(place)), (code, []))
+    t.equal('and the report is there', operations(place.analysis('unread'))['MPI_Init'], 1)
+
+
+def closed(t, place):
+    """Files that we open have no number of these three, where our words go; the program is given none of them either."""
+    seen = place.dir + '/seen'
+    looks = 'for i in 0 1 2; do readlink /proc/$PPID/fd/$i; ls /proc/self/fd/$i; done >%s 2>&1' % seen
+    for which in ((2,), (1, 2), (0, 1, 2)):
+        def before():
+            for fd in which:
+                os.close(fd)
+        with open(os.devnull) as nothing:
+            p = run(place, 'closed', '/bin/sh', '-c', looks, preexec_fn=before, stderr=nothing)
+            end(p)
+        with open(seen) as f:
+            lines = f.read().split('\n')
+        t.equal('without descriptors %s none of our files has their numbers' % (which,),
+                (p.returncode, [line for line in lines if line.startswith(('anon_inode:', place.dir))]), (0, []))
+
+
+def no_processes(t, place):
+    """So few that the program cannot be started: only by an ordinary user, whose processes are counted."""
+    if os.geteuid() != 0:
+        t.skip('no process for the program', 'only root can become a user who has none yet')
+        return
+    os.chmod(place.dir, 0o755)
+    mine = place.dir + '/mine'
+    os.mkdir(mine)
+    os.chown(mine, USER, USER)
+    codes = set()
+    for n in range(1, 6):
+        def before():
+            os.setgroups([])
+            os.setgid(USER)
+            os.setuid(USER)
+            resource.setrlimit(resource.RLIMIT_NPROC, (n, n))
+        p = subprocess.Popen([MPITRACE, 'run', '--out', mine, '--name', 'n%d' % n, '--', '/bin/sh', '-c', 'exit 9'], env=place.env,
+                             cwd='/', stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             start_new_session=True, preexec_fn=before)
+        codes.add((end(p), p.returncode))
+    t.equal('a program for which there is no process: it is said, and never waited for', {(code, said) for said, code in codes if code != 9},
+            {(3, 'mpitrace run: cannot start "/bin/sh": Resource temporarily unavailable\n')})
+
+
+def main():
+    t = Tests()
+    with Place('mpich') as place:
+        program = place.compile('told.c')
+        signals(t, place, program)
+        ignored(t, place)
+        words(t, place, program)
+        unread(t, place, program)
+        closed(t, place)
+        no_processes(t, place)
+    t.end()
+
+
+main()
