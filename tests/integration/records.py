@@ -139,8 +139,9 @@ def reloaded(t, place):
     for name in ('first', 'second', 'third'):
         plugins.append(place.dir + '/lib%s.so' % name)
         os.rename(place.compile('plugin.c', '-shared', '-fPIC', '-Wl,-soname,lib%s.so' % name), plugins[-1])
-    program = place.compile('reloads.c', '-ldl')
-    for name, opened, replaced in (('again', plugins[:1] * 3, 0), ('others', ['./libfirst.so'] + plugins[1:], 2)):
+    others = ['./libfirst.so'] + plugins[1:]
+    for name, opened, replaced, flags in (('again', plugins[:1] * 3, 0, ()), ('others', others, 2, ()), ('past us', others, 2, ('-DPAST',))):
+        program = place.compile('reloads.c', '-ldl', *flags)
         plain, run = place.plain(1, program, *opened), place.traced(1, program, *opened, name='reloads-' + name)
         t.equal(who + 'the result is that of the untraced program (%s)' % name, (run.stdout, run.returncode), (plain.stdout, 0))
         a = place.analysis('reloads-' + name)
