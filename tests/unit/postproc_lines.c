@@ -144,6 +144,12 @@ Test(lines, a_reader_starts_and_writes_nothing_and_is_bounded)
 #define MODULE "/usr/lib/python3/dist-packages/pack/age.cpython-311-x86_64-linux-gnu.so"
 #define FLIPS 2000
 
+#ifdef __clang__ /* it clones none */
+#define APART __attribute__((noinline))
+#else
+#define APART __attribute__((noinline, noclone))
+#endif
+
 struct method_def {
 	const char *name;
 	int (*function)(int);
@@ -153,49 +159,49 @@ struct method_def {
 
 static volatile int depth;
 
-static __attribute__((noinline, noclone)) int shared(int n)
+static APART int shared(int n)
 {
 	depth += n;
 	return depth * 3;
 }
 
-static __attribute__((noinline, noclone)) int only_receive(int n)
+static APART int only_receive(int n)
 {
 	int rc = shared(n + 1);
 	return rc + depth;
 }
 
-static __attribute__((noinline, noclone)) int send_it(int n)
+static APART int send_it(int n)
 {
 	return shared(n) + depth;
 }
 
-static __attribute__((noinline, noclone)) int receive_it(int n)
+static APART int receive_it(int n)
 {
 	return only_receive(n) + depth;
 }
 
-static __attribute__((noinline, noclone)) int rank_of(int n)
+static APART int rank_of(int n)
 {
 	return n + depth + 7;
 }
 
-static __attribute__((noinline, noclone)) int by_pointer(int n)
+static APART int by_pointer(int n)
 {
 	return n + depth + 11;
 }
 
-static __attribute__((noinline, noclone)) int no_word(int n)
+static APART int no_word(int n)
 {
 	return n + depth + 29;
 }
 
-static __attribute__((noinline, noclone)) int named_at_length(int n)
+static APART int named_at_length(int n)
 {
 	return n + depth + 13;
 }
 
-static __attribute__((noinline, noclone)) int named_too_long(int n)
+static APART int named_too_long(int n)
 {
 	return n + depth + 17;
 }
@@ -213,12 +219,12 @@ struct method_def methods[] = {
 };
 
 /* Of Cython 3: texts have no class, each function stands alone as well, and of the class only the type object knows. */
-static __attribute__((noinline, noclone)) int bcast_it(int n)
+static APART int bcast_it(int n)
 {
 	return n + depth + 19;
 }
 
-static __attribute__((noinline, noclone)) int of_no_class(int n)
+static APART int of_no_class(int n)
 {
 	return n + depth + 23;
 }
