@@ -214,14 +214,14 @@ static int report(const struct options *o)
 }
 
 /* --until as a day, else the last Monday. */
-static int parse_until(const struct options *o, int64_t *ret_until)
+static bool parse_until(const struct options *o, int64_t *ret_until)
 {
 	struct tm tm = {0};
 	const char *end = o->until != NULL ? strptime(o->until, "%Y-%m-%d", &tm) : NULL;
 	if (o->until != NULL && (end == NULL || *end != '\0'))
-		return usage_error("fleet", "--until takes a day as in 2026-03-02, not \"%.64s\"", o->until);
+		return false;
 	*ret_until = o->until != NULL ? (int64_t)timegm(&tm) : monday_before((int64_t)time(NULL));
-	return -1;
+	return true;
 }
 
 static int monday(const struct options *o)
@@ -230,9 +230,8 @@ static int monday(const struct options *o)
 	struct error e;
 	struct monday m = {0};
 	int64_t until;
-	int code = parse_until(o, &until);
-	if (code >= 0)
-		return code;
+	if (!parse_until(o, &until))
+		return usage_error("fleet", "--until takes a day as in 2026-03-02, not \"%.64s\"", o->until);
 	if (o->npaths > 0)
 		return usage_error("fleet", "monday takes no more than its options");
 	int rc = fleet_open(o->db, FLEET_WRITE, &f, &e);

@@ -11,6 +11,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#ifdef __aarch64__
+#define OUR_MACHINE EM_AARCH64
+#else
+#define OUR_MACHINE EM_X86_64
+#endif
+
 #define FILE_MAX (256ull << 20)
 #define NAME_MAX_BYTES 128
 
@@ -80,7 +86,7 @@ static const char *judge(const struct elf *e)
 	const Elf64_Ehdr *h = &e->head;
 	if (e->n < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
 		return "is not an ELF file";
-	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != EM_X86_64)
+	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != OUR_MACHINE)
 		return "is for another processor";
 	if (h->e_type != ET_DYN && h->e_type != ET_EXEC)
 		return "is neither a library nor a program";

@@ -24,7 +24,8 @@ usage() {
 	cat <<-END
 		usage: check_on.sh trixie|sid|arm64 [TEST...] | table
 		  trixie  Debian 13     sid  Debian unstable     arm64  Debian 13 for aarch64, by qemu-user
-		  TEST    a test of \`meson test\` or a claim of tests/slurm; without any: the tracer's and some of Slurm's; slurm: all of Slurm's
+		  TEST    a test of \`meson test\` or a claim of tests/slurm; without any: the tracer's and some of Slurm's; slurm: all of Slurm's;
+		          try: what contrib/try.sh does there, as for somebody who has just cloned this
 		  table   what the last runs without TEST, and contrib/check.sh, have found, as the README has it
 	END
 }
@@ -32,14 +33,14 @@ usage() {
 parse() {
 	case ${1-} in
 	trixie | sid | arm64) WHERE=$1 ;;
-	table) print_table && exit 0 ;;
+	table) print_table; exit 0 ;;
 	-h | --help) usage && exit 0 ;;
 	*) usage >&2 && exit 2 ;;
 	esac
 	shift
 	TESTS=("$@")
 	[ "$WHERE" != arm64 ] || OPTIONS=(-Dviewer=disabled) COMPILER=(CC=lent-gcc OMPI_CC=lent-gcc MPICH_CC=lent-gcc)
-	ROOT=$REPO/build-on/$WHERE
+	ROOT=$REPO/build-on/${WHERE:?}
 	LOG=$REPO/build-on/$WHERE.log
 }
 
@@ -90,7 +91,7 @@ make_root() {
 	from=$(mirror)
 	[ -n "$from" ] || skip "apt knows no mirror of Debian"
 	step "making a root of Debian $suite in $ROOT"
-	as_root rm -rf "$ROOT"
+	as_root rm -rf --one-file-system "${ROOT:?}"
 	as_root mmdebstrap --variant=apt "${options[@]}" --include="$(packages)" --aptopt='APT::Install-Recommends "false"' \
 		--aptopt='Acquire::Check-Valid-Until "false"' "$suite" "$ROOT" "$from" >>"$LOG" 2>&1 ||
 		skip "no root of Debian $suite: $(grep -m 1 '^E:' "$LOG" || tail -n 1 "$LOG")"
@@ -139,12 +140,24 @@ run_suite() {
 	local name=$1 log=$2 rc=0 kind passed failed skipped
 	shift 2
 	inside "$@" >"$log" 2>&1 || rc=$?
-	[ "$name" = slurm ] || for kind in json txt; do cp "$ROOT/build/meson-logs/testlog.$kind" "${log%json}$kind"; done
+	[ "$name" != tests ] || for kind in json txt; do cp "$ROOT/build/meson-logs/testlog.$kind" "${log%json}$kind"; done
 	read -r passed failed skipped < <(python3 "$REPO/contrib/testlog.py" "$log" 2>>"$LOG" || echo 0 1 0)
 	[ "$rc" = 0 ] || [ "$failed" -gt 0 ] || failed=1
 	[ "$failed" = 0 ] || grep -aE '^not ok|^#|\[FAIL\]' "${log%.json}"* | head -n 60 >&2 || true
 	PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed)) SKIPPED=$((SKIPPED + skipped))
 	step "$(printf '%-11s %5d passed, %d failed, %d skipped' "$name" "$passed" "$failed" "$skipped")"
+}
+
+# The claim of README's first page. What it builds is the root's, not this machine's.
+# shellcheck disable=SC2016  # the inner shell expands
+try_there() {
+	run_suite try "$REPO/build-on/$WHERE.try.log" bash -c '
+		mkdir -p /build-try /src/build-try
+		mount --bind /build-try /src/build-try
+		result="not ok"
+		if said=$(/src/contrib/try.sh 2>&1) && grep -q "^report: " <<<"$said"; then result=ok; fi
+		sed "s/^/# /" <<<"$said"
+		printf "1..1\n%s 1 - try.sh ends with a report\n" "$result"'
 }
 
 # A row of the table: what was run there, and what came of it.
@@ -154,17 +167,18 @@ note_row() { # WHAT
 
 print_table() {
 	printf '| system | compiler | Slurm | MPI | what was run |\n|---|---|---|---|---|\n'
-	cat "$REPO/build-check/row" "$REPO"/build-on/*.row 2>/dev/null
+	cat "$REPO/build-check/row" "$REPO"/build-on/*.row 2>/dev/null || true # of what nobody has run there is no row
 }
 
 run_tests() {
-	local meson=() claims=() test AS_EVER=no slurm=none
+	local meson=() claims=() test AS_EVER=no slurm=none try=no
 	[ ${#TESTS[@]} -gt 0 ] || { AS_EVER=yes && TESTS=("${TRACER[@]}" "${SLURM[@]}"); }
 	for test in "${TESTS[@]}"; do
-		if [ "$test" = slurm ]; then slurm=all; elif is_claim "$test"; then slurm=some claims+=("$test"); else meson+=("$test"); fi
+		if [ "$test" = try ]; then try=yes; elif [ "$test" = slurm ]; then slurm=all; elif is_claim "$test"; then slurm=some claims+=("$test"); else meson+=("$test"); fi
 	done
 	[ ${#meson[@]} = 0 ] || run_suite tests "$REPO/build-on/$WHERE.tests.json" meson test -C /build --no-rebuild "${meson[@]}"
 	[ "$slurm" = none ] || run_suite slurm "$REPO/build-on/$WHERE.slurm.log" /src/tests/slurm/run.sh --prefix /opt/mpitrace ${claims[@]+"${claims[@]}"}
+	[ "$try" = no ] || try_there
 	note_row "the tracer's tests, ten of Slurm's"
 }
 

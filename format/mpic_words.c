@@ -182,7 +182,7 @@ static uint64_t *word_of(const struct into *into, uint32_t column, uint32_t i)
 /* 0, -EBADMSG: into->numbers have the column. */
 static int rd_column(struct mpic_time_cursors *in, uint32_t column, const struct into *into)
 {
-	uint32_t how, first, step, before = 0;
+	uint32_t how, first = 0, step, before = 0;
 	if (rd_u32_varint(&in->tables, &how) < 0 || how >= HOW_AS + column)
 		return -EBADMSG;
 	if (how == HOW_NUMBERS || how == HOW_DIFFERENCES) {

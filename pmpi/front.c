@@ -176,8 +176,6 @@ static const char *flavour_of(void *libmpi)
 	return lookup(libmpi, "ompi_mpi_comm_world") != NULL ? "openmpi" : "mpich";
 }
 
-static mpitrace_closing_fn *closing;
-
 /* What dlerror() says is for us: the program gets none of it. */
 static mpitrace_bind_fn *open_tracer(const char *path, const char *flavour)
 {
@@ -196,7 +194,7 @@ static mpitrace_bind_fn *open_tracer(const char *path, const char *flavour)
 		note_untraced("failed", path, ": is not a tracer for this MPI library");
 		return NULL;
 	}
-	__atomic_store_n(&closing, (mpitrace_closing_fn *)lookup(tracer, MPITRACE_CLOSING), __ATOMIC_RELEASE);
+	lookup_watch((mpitrace_closing_fn *)lookup(tracer, MPITRACE_CLOSING));
 	return bind;
 }
 
@@ -204,9 +202,7 @@ static mpitrace_bind_fn *open_tracer(const char *path, const char *flavour)
 __attribute__((visibility("default"))) int dlclose(void *handle)
 {
 	int (*libcs)(void *) = (int (*)(void *))lookup(RTLD_NEXT, "dlclose");
-	mpitrace_closing_fn *tell = __atomic_load_n(&closing, __ATOMIC_ACQUIRE); /* partner: in open_tracer() */
-	if (tell != NULL)
-		tell();
+	lookup_tell();
 	return libcs != NULL ? libcs(handle) : -1;
 }
 

@@ -118,10 +118,27 @@ static void *stub(const char *mpi)
 	return lookup(self, name);
 }
 
-/* NULL: libc is to answer. */
+static mpitrace_closing_fn *closing;
+
+void lookup_watch(mpitrace_closing_fn *tell)
+{
+	__atomic_store_n(&closing, tell, __ATOMIC_RELEASE);
+}
+
+void lookup_tell(void)
+{
+	mpitrace_closing_fn *tell = __atomic_load_n(&closing, __ATOMIC_ACQUIRE); /* partner: in lookup_watch() */
+	if (tell != NULL)
+		tell();
+}
+
+/* NULL: libc is to answer. Who has opened a library asks it for something: where UCX has put its own dlclose() into
+ * the program, which calls libc's, that it was closed is seen by what comes next. The tracer itself has no handles. */
 void *lookup_for_program(void *handle, const char *name)
 {
 	dlsym_fn *f = libc();
+	if (handle != RTLD_NEXT && handle != RTLD_DEFAULT)
+		lookup_tell();
 	const char *mpi = name != NULL && name[0] == 'P' ? name + 1 : name;
 	if (name == NULL || strncmp(mpi, "MPI_", 4) != 0 || handle == RTLD_NEXT || handle == RTLD_DEFAULT ||
 	    secure_getenv("MPITRACE_DIR") == NULL)

@@ -3,7 +3,7 @@
  *
  * A program that closes a library and opens another gets the same addresses again. Whose calls those of there were
  * nobody can tell afterwards: where it happens to a library that called, it is counted. So one that is about to be
- * closed is looked at, in case it lies where another one was. */
+ * closed, or asked for a function, is looked at, in case it lies where another one was. */
 #include "pmpi/modules.h"
 
 #include "pmpi/redact.h"
@@ -29,7 +29,7 @@ static struct module {
 	bool calls;	     /* MPI, or may have */
 } known[MODULES_MAX];
 static uint32_t nknown;
-static unsigned long long changes; /* of the loader's list, as of the last look */
+static unsigned long long changes, seen; /* of the loader's list, as of the last look; as of this one */
 static struct module mpi, ours;
 uintptr_t mpi_code_begin[2], mpi_code_len[2];
 uintptr_t mpi_hull_begin, mpi_hull_len;
@@ -245,7 +245,8 @@ static int look_at_closing(struct dl_phdr_info *info, size_t size, void *context
 {
 	struct module m;
 	(void)size;
-	if (changes == info->dlpi_adds + info->dlpi_subs)
+	seen = info->dlpi_adds + info->dlpi_subs;
+	if (changes == seen)
 		return 1;
 	if (!range_of(info, &m) || is_known(&m))
 		return 0;
@@ -261,6 +262,7 @@ void mpitrace_closing(void)
 	if (s == NULL)
 		return;
 	tables_lock();
-	dl_iterate_phdr(look_at_closing, s);
+	if (dl_iterate_phdr(look_at_closing, s) == 0)
+		changes = seen;
 	tables_unlock();
 }

@@ -11,5 +11,5 @@ bool modules_is_mpi(uint64_t address) HIDDEN;
 bool modules_is_ours(uint64_t address) HIDDEN;
 /* Is it code of some loaded module? (as of the last look) */
 bool modules_have(uint64_t address) HIDDEN;
-/* A library may be closed. */
+/* A library may be closed, or was opened where one was. */
 __attribute__((visibility("default"))) mpitrace_closing_fn mpitrace_closing;

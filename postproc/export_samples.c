@@ -345,11 +345,13 @@ static int put_moment(struct sampling *x, int64_t slot_ns, struct mpix_writer *w
 static bool next_slot(const struct sampling *x, int64_t *ret_slot_ns)
 {
 	bool any = false;
+	*ret_slot_ns = INT64_MAX;
 	for (size_t i = 0; i < x->s->nodes.n; i++) {
 		const struct node_samples *n = &x->nodes[i];
-		if (n->next == n->samples.n || (any && n->samples.at[n->next].slot_ns >= *ret_slot_ns))
+		if (n->next == n->samples.n)
 			continue;
-		*ret_slot_ns = n->samples.at[n->next].slot_ns;
+		int64_t slot_ns = n->samples.at[n->next].slot_ns;
+		*ret_slot_ns = slot_ns < *ret_slot_ns ? slot_ns : *ret_slot_ns;
 		any = true;
 	}
 	return any;

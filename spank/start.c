@@ -23,7 +23,8 @@
 static void write_to(const char *dir, const char *name, const char *text)
 {
 	char path[PATH_MAX + 64];
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, name) >= sizeof(path))
+		return; /* cut it would be another's */
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;

@@ -3,7 +3,8 @@
  * The loader fills the pointers in, so they stand among the relocations: one to the function, one to its name
  * eight bytes before. The text begins with the signature, "Comm.Send(self, ...", which has the class; of Cython 3 it
  * has not: then it is the one of the PyTypeObject that points to the array. Functions that stand in no array (Cython's
- * cdef) are searched for where they are called: direct calls, e8 and a distance. */
+ * cdef) are searched for where they are called: direct calls, on x86-64 e8 and a distance, on aarch64 bl. The module
+ * may be of another machine than the one that reads. */
 #include "postproc/lines/python_name.h"
 #include "postproc/lines/modules_shown.h"
 #include "postproc/lines/unwind.h"
@@ -22,10 +23,12 @@
 
 #define NEAR 32		    /* relocations between a type's tp_name and its tp_methods at most */
 #define METHOD_BYTES 32	    /* PyMethodDef */
+#define BL 0x25		    /* the upper six bits of aarch64's; below a distance in words */
 #define NAME_TO_METHODS 208 /* in PyTypeObject, since Python 3.0 */
 
 struct names {
 	Elf *elf;
+	bool aarch64;
 	Elf_Data *relocations, *code;
 	uint64_t code_at;
 	char name[NAMES_MAX][WORD_MAX];
@@ -35,7 +38,8 @@ struct names {
 
 static bool relative(const struct names *s, size_t i, GElf_Rela *ret)
 {
-	return gelf_getrela(s->relocations, (int)i, ret) != NULL && GELF_R_TYPE(ret->r_info) == R_X86_64_RELATIVE;
+	return gelf_getrela(s->relocations, (int)i, ret) != NULL &&
+	       GELF_R_TYPE(ret->r_info) == (s->aarch64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE);
 }
 
 static size_t relocations_of(const struct names *s)
@@ -127,9 +131,11 @@ static bool with_class_of_type(struct names *s, size_t i, uint64_t entry, const 
 			continue;
 		text_at(s->elf, pointer_near(s, i, r.r_offset - NAME_TO_METHODS), type, sizeof(type));
 		const char *dot = strrchr(type, '.'), *class = dot != NULL ? dot + 1 : type;
-		size_t len = strlen(class);
-		if (is_word(class, len) && len + strlen(name) + 2 <= WORD_MAX) {
-			snprintf(to, WORD_MAX, "%.*s.%s", (int)len, class, name);
+		size_t len = strlen(class), rest = strlen(name) + 1;
+		if (is_word(class, len) && len + 1 + rest <= WORD_MAX) {
+			memcpy(to, class, len);
+			to[len] = '.';
+			memcpy(to + len + 1, name, rest);
 			return true;
 		}
 	}
@@ -168,6 +174,20 @@ static bool add_listed(struct names *s, uint64_t start)
 	return whole[0] != '\0';
 }
 
+/* Is what begins at byte i a call of the function? */
+static bool calls(const struct names *s, const uint8_t *code, size_t i, uint64_t start)
+{
+	int32_t distance;
+	uint32_t word;
+	if (s->aarch64) {
+		memcpy(&word, code + i, sizeof(word));
+		return (i & 3) == 0 && word >> 26 == BL &&
+		       s->code_at + i + (uint64_t)((int64_t)(int32_t)(word << 6) >> 4) == start;
+	}
+	memcpy(&distance, code + i + 1, sizeof(distance));
+	return code[i] == 0xe8 && s->code_at + i + 5 + (uint64_t)(int64_t)distance == start;
+}
+
 static void add_callers(struct names *s, uint64_t start, unsigned depth)
 {
 	uint64_t callers[CALLERS_MAX];
@@ -176,12 +196,8 @@ static void add_callers(struct names *s, uint64_t start, unsigned depth)
 		return;
 	const uint8_t *code = s->code == NULL ? NULL : s->code->d_buf;
 	size_t len = code == NULL ? 0 : s->code->d_size < CODE_MAX ? s->code->d_size : CODE_MAX;
-	for (size_t i = 0; i + 5 <= len; i++) {
-		int32_t distance;
-		if (code[i] != 0xe8)
-			continue;
-		memcpy(&distance, code + i + 1, sizeof(distance));
-		if (s->code_at + i + 5 + (uint64_t)(int64_t)distance != start)
+	for (size_t i = 0; i + (s->aarch64 ? 4 : 5) <= len; i++) {
+		if (!calls(s, code, i, start))
 			continue;
 		uint64_t caller = unwind_start(s->elf, s->code_at + i);
 		if (n > 0 && callers[n - 1] == caller)
@@ -201,7 +217,11 @@ static void add_callers(struct names *s, uint64_t start, unsigned depth)
 static bool open_sections(struct names *s)
 {
 	Elf_Scn *section = NULL;
+	GElf_Ehdr head;
 	GElf_Shdr h;
+	if (gelf_getehdr(s->elf, &head) == NULL)
+		return false;
+	s->aarch64 = head.e_machine == EM_AARCH64;
 	while ((section = elf_nextscn(s->elf, section)) != NULL) {
 		if (gelf_getshdr(section, &h) == NULL)
 			continue;

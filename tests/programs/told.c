@@ -1,5 +1,5 @@
-/* told.c - says how many arguments it has, waits until a signal comes, at most the seconds of the first one, and ends with
- * its number. */
+/* told.c - says how many arguments it has, waits until a signal comes, at most the seconds of the first one, and ends
+ * with its number. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -144,6 +144,12 @@ Test(lines, a_reader_starts_and_writes_nothing_and_is_bounded)
 #define MODULE "/usr/lib/python3/dist-packages/pack/age.cpython-311-x86_64-linux-gnu.so"
 #define FLIPS 2000
 
+#ifdef __clang__ /* it clones none */
+#define APART __attribute__((noinline))
+#else
+#define APART __attribute__((noinline, noclone))
+#endif
+
 struct method_def {
 	const char *name;
 	int (*function)(int);
@@ -153,49 +159,49 @@ struct method_def {
 
 static volatile int depth;
 
-static __attribute__((noinline, noclone)) int shared(int n)
+static APART int shared(int n)
 {
 	depth += n;
 	return depth * 3;
 }
 
-static __attribute__((noinline, noclone)) int only_receive(int n)
+static APART int only_receive(int n)
 {
 	int rc = shared(n + 1);
 	return rc + depth;
 }
 
-static __attribute__((noinline, noclone)) int send_it(int n)
+static APART int send_it(int n)
 {
 	return shared(n) + depth;
 }
 
-static __attribute__((noinline, noclone)) int receive_it(int n)
+static APART int receive_it(int n)
 {
 	return only_receive(n) + depth;
 }
 
-static __attribute__((noinline, noclone)) int rank_of(int n)
+static APART int rank_of(int n)
 {
 	return n + depth + 7;
 }
 
-static __attribute__((noinline, noclone)) int by_pointer(int n)
+static APART int by_pointer(int n)
 {
 	return n + depth + 11;
 }
 
-static __attribute__((noinline, noclone)) int no_word(int n)
+static APART int no_word(int n)
 {
 	return n + depth + 29;
 }
 
-static __attribute__((noinline, noclone)) int named_at_length(int n)
+static APART int named_at_length(int n)
 {
 	return n + depth + 13;
 }
 
-static __attribute__((noinline, noclone)) int named_too_long(int n)
+static APART int named_too_long(int n)
 {
 	return n + depth + 17;
 }
@@ -213,12 +219,12 @@ struct method_def methods[] = {
 };
 
 /* Of Cython 3: texts have no class, each function stands alone as well, and of the class only the type object knows. */
-static __attribute__((noinline, noclone)) int bcast_it(int n)
+static APART int bcast_it(int n)
 {
 	return n + depth + 19;
 }
 
-static __attribute__((noinline, noclone)) int of_no_class(int n)
+static APART int of_no_class(int n)
 {
 	return n + depth + 23;
 }
@@ -241,9 +247,10 @@ struct {
 	struct method_def *methods;
 } type_object = {.name = "pack.age.Intracomm", .methods = &of_class.first};
 
-static char *read_self(size_t *ret_len)
+static char *read_file(const char *path, size_t *ret_len)
 {
-	FILE *f = fopen("/proc/self/exe", "rb");
+	FILE *f = fopen(path, "rb");
+	cr_assert_not_null(f, "%s", path);
 	char *image = NULL;
 	size_t n = 0, got;
 	do {
@@ -254,6 +261,11 @@ static char *read_self(size_t *ret_len)
 	fclose(f);
 	*ret_len = n;
 	return image;
+}
+
+static char *read_self(size_t *ret_len)
+{
+	return read_file("/proc/self/exe", ret_len);
 }
 
 static void name_of(Elf *elf, int (*function)(int), char *to)
@@ -291,6 +303,37 @@ Test(python, functions_are_named_by_the_arrays_that_python_calls_them_through)
 	cr_expect_str_eq(name, "pack.age.of_module", "no type has it: %s", name);
 	cr_expect_not(python_function(elf, "/usr/lib/libx.so", 0x1000, name, sizeof(name)));
 	cr_expect_not(python_function(NULL, MODULE, 0x1000, name, sizeof(name)));
+	elf_end(elf);
+	free(image);
+}
+
+/* A trace may be analyzed on another machine than the one that it comes from. */
+Test(python, functions_of_a_module_for_aarch64_are_named_wherever_it_is_read)
+{
+	static const struct {
+		uint64_t start;
+		const char *name;
+	} functions[] = {
+		{0x3a8, "pack.age.Comm.send"},
+		{0x3c8, "pack.age.Comm.recv"},
+		{0x384, "pack.age.Comm.recv"},
+		{0x3e8, "pack.age.Intracomm.Bcast"},
+	};
+	size_t len;
+	char path[512], name[PYTHON_NAME_MAX];
+	snprintf(path, sizeof(path), "%s/modules/age.so", getenv("MPITRACE_CORPUS"));
+	char *image = read_file(path, &len);
+	elf_version(EV_CURRENT);
+	Elf *elf = elf_memory(image, len);
+	cr_assert_not_null(elf);
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		cr_expect(python_function(elf, MODULE, functions[i].start, name, sizeof(name)));
+		cr_expect_str_eq(name, functions[i].name, "%s", name);
+	}
+	cr_expect(python_function(elf, MODULE, 0x368, name, sizeof(name)));
+	cr_expect(strcmp(name, "pack.age.Comm.send or Comm.recv") == 0 ||
+			  strcmp(name, "pack.age.Comm.recv or Comm.send") == 0,
+		  "%s", name);
 	elf_end(elf);
 	free(image);
 }
