@@ -57,8 +57,8 @@ static int written(const struct command *c, int code)
 	return code == EXIT_DONE || code == EXIT_ISSUES ? EXIT_PARTIAL : code;
 }
 
-/* Whoever starts us without one of the first three descriptors has another file get its number, and our words in it. What
- * we start has none of them, as before. */
+/* Whoever starts us without one of the first three descriptors has another file get its number, and our words in it.
+ * What we start has none of them, as before. */
 static void fill_descriptors(void)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
