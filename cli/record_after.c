@@ -83,12 +83,30 @@ static void work(int outbox_fd, const char *step_dir, const struct record_source
 	_exit(rc < 0);
 }
 
+/* In a process of its own, which says itself why it fails, unless it is ended. */
+static int write_record(int outbox_fd, const char *step_dir, const struct record_source *source, struct error *e)
+{
+	int status = 0;
+	pid_t pid = fork();
+	if (pid < 0)
+		return fail(e, -errno, "no process: %s", strerror(errno));
+	if (pid == 0)
+		work(outbox_fd, step_dir, source);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!WIFSIGNALED(status))
+		return 0;
+	if (WTERMSIG(status) == SIGALRM)
+		return fail(e, -ETIME, "the analysis could not be read within %u s", RECORD_SECONDS);
+	return fail(e, -EIO, "who wrote it was ended by signal %d", WTERMSIG(status));
+}
+
 static void leave(const struct policy_decision *d, const char *step_dir)
 {
 	char user[USER_TEXT_MAX], whole[PATH_MAX], report[PATH_MAX + 16];
 	struct error e = {""};
 	const char *outbox = policy_text(d, POLICY_OUTBOX);
-	int status, fd = open(outbox, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(outbox, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int rc = fd < 0 ? fail(&e, -errno, "outbox %s: %s", outbox, strerror(errno)) : 0;
 	snprintf(report, sizeof(report), "%s/report.html", realpath(step_dir, whole) != NULL ? whole : step_dir);
 	if (rc == 0)
@@ -98,14 +116,10 @@ static void leave(const struct policy_decision *d, const char *step_dir)
 					       .report = report,
 					       .version = MPITRACE_VERSION,
 					       .without_paths = policy_number(d, POLICY_RECORD_USERS) != USERS_NAME};
-		pid_t pid = fork();
-		if (pid == 0)
-			work(fd, step_dir, &source);
-		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	} else {
-		fprintf(stderr, "mpitrace finish: record: %s\n", e.text);
+		rc = write_record(fd, step_dir, &source, &e);
 	}
+	if (rc < 0)
+		fprintf(stderr, "mpitrace finish: record: the step has none: %s\n", e.text);
 	if (fd >= 0)
 		close(fd);
 }

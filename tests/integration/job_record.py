@@ -70,11 +70,11 @@ def hidden(t, place):
     t.check('a key that others may write is refused, and how to mend it', failed.returncode == 3 and 'chmod' in failed.stderr, failed.stderr)
 
 
-def finish(step, policy, text, user):
+def finish(step, policy, text, user, before=()):
     with open(policy, 'w') as f:
         f.write('[defaults]\n' + text)
     as_user = {'user': user.pw_uid, 'group': user.pw_gid, 'extra_groups': []} if os.geteuid() == 0 and user else {}
-    return subprocess.run([MPITRACE, 'finish', step, '--policy', policy], capture_output=True, text=True, **as_user)
+    return subprocess.run([*before, MPITRACE, 'finish', step, '--policy', policy], capture_output=True, text=True, **as_user)
 
 
 def step_of(place, name, user):
@@ -110,6 +110,12 @@ def outbox(t, place):
     t.check('and says where the report is', made['report'].endswith('/s2/report.html') and os.path.exists(made['report']), made['report'])
     again = finish(place + '/s2', policy, 'outbox = %s\n' % box, NOBODY)
     t.check('a second finisher, which finds the report made, leaves no other', again.returncode == 0 and os.listdir(box) == left, (again, os.listdir(box)))
+    if shutil.which('strace'): # its only alarm is that of who writes the record
+        killing = ('strace', '-f', '-o', '/dev/null', '-e', 'trace=alarm', '-e', 'inject=alarm:signal=KILL')
+        done = finish(step_of(place, 's0', NOBODY), policy, 'outbox = %s\n' % box, NOBODY, killing)
+        t.check('who is ended while it writes one leaves the report, and a line that says so',
+                done.returncode == 0 and os.path.exists(place + '/s0/report.html') and 'the step has none: who wrote it was ended by signal 9' in done.stderr and
+                os.listdir(box) == left, (done, os.listdir(box)))
     os.unlink(path)
     os.mkdir(path) # somebody else is there first
     again = finish(place + '/s2', policy, 'outbox = %s\n' % box, NOBODY)
