@@ -115,7 +115,14 @@ static void draw_tooltips(struct page *p, const struct heatmap *h, const char *u
 	for (size_t i = 0; i < h->side * h->side; i++) {
 		if (!(h->count[i] > 0 || h->bytes[i] > 0))
 			continue;
-		put(p, "<rect x=\"%zu\" y=\"%zu\" width=\"1\" height=\"1\"><title>", i % h->side, i / h->side);
+		struct place at = PLACE_ANYWHERE;
+		if (h->names == NULL) {
+			place_add_ranks(&at, (double)(i / h->side), (double)(i / h->side));
+			place_add_ranks(&at, (double)(i % h->side), (double)(i % h->side));
+		}
+		put(p, "<rect x=\"%zu\" y=\"%zu\" width=\"1\" height=\"1\"", i % h->side, i / h->side);
+		put_place_data(p, &at);
+		put(p, "><title>");
 		put_place(p, h, i / h->side);
 		put(p, " \xe2\x86\x92 ");
 		put_place(p, h, i % h->side);

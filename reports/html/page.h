@@ -10,7 +10,7 @@
 
 #define PLACES_MAX 256
 
-/* Where its links lead, in the order of the page. */
+/* Where its links to intervals lead, in the order of the page. */
 struct places {
 	struct place at[PLACES_MAX];
 	size_t n;

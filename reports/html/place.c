@@ -12,7 +12,8 @@ static bool address_of(const struct page *p, struct place at, char ret_text[PLAC
 	at.end_s = p->model->runtime_s;
 	if (p->model->carried == NULL || !place_address(&at, ret_text))
 		return false;
-	if (p->places != NULL && p->places->n < PLACES_MAX)
+	double from, to;
+	if (p->places != NULL && p->places->n < PLACES_MAX && place_view(&at, &from, &to))
 		p->places->at[p->places->n++] = at;
 	return true;
 }

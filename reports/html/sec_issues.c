@@ -210,16 +210,29 @@ static void write_sites(struct page *p, const cJSON *issue)
 	put(p, "</dd></div>\n");
 }
 
-static void write_column(struct page *p, const struct evidence *e, size_t i, double most)
+/* Its ranks, in the interval of the issue. */
+static void put_column_place(struct page *p, const cJSON *issue, const struct evidence *e, size_t i)
+{
+	struct place at = window_of(issue);
+	if (e->group == 0)
+		return;
+	place_add_ranks(&at, (double)(i * e->group), (double)((i + 1) * e->group - 1));
+	put_place_data(p, &at);
+}
+
+static void write_column(struct page *p, const cJSON *issue, const struct evidence *e, size_t i, double most)
 {
 	double height = e->value[i] > 0 ? fmax(e->value[i] / most * CHART_HEIGHT, 1) : 0;
 	double x = 100.0 * (double)i / (double)e->n, width = 88.0 / (double)e->n;
-	if (height > 0)
-		put(p, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"/>",
+	if (height > 0) {
+		put(p, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"",
 		    e->waiting	   ? "wait"
 		    : e->marked[i] ? "named"
 				   : "other",
 		    x, CHART_HEIGHT - height, width, height);
+		put_column_place(p, issue, e, i);
+		put(p, "/>");
+	}
 	if (e->waiting && e->marked[i])
 		put(p, "<text class=\"who\" x=\"%.2f%%\" y=\"%.1f\">\xe2\x96\xb2</text>", x + width / 2,
 		    CHART_HEIGHT + MARK_ROOM - 1);
@@ -244,7 +257,7 @@ static void write_evidence(struct page *p, const cJSON *issue)
 			  : ". Strong: ranks of this issue",
 	    CHART_HEIGHT + (e.waiting && e.any_marked ? MARK_ROOM : 0), e.title);
 	for (size_t i = 0; i < e.n; i++)
-		write_column(p, &e, i, most);
+		write_column(p, issue, &e, i, most);
 	put(p, "</svg></figure>\n");
 }
 

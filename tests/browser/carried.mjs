@@ -180,6 +180,20 @@ async function opens(browser, { trace, html }) {
       () => site.click(),
       (s) => same(s.sites, [id], 'site'),
     );
+    await page.evaluate(() => document.querySelectorAll('details').forEach((x) => (x.open = true)));
+    const column = page.locator('.evidence rect[data-at]').nth(2);
+    const [, of] = /ranks=(\d+)/.exec(await column.getAttribute('data-at'));
+    await goes(
+      'column',
+      () => column.click(),
+      (s) => same([s.ranks, s.mark[1] > s.mark[0]], [[Number(of)], true], 'column of the evidence'),
+    );
+    const pair = page.locator('rect[data-at="ranks=1,2"]').first();
+    await goes(
+      'pair',
+      () => pair.click(),
+      (s) => same(s.ranks, [1, 2], 'cell of the matrix'),
+    );
     const strip = page.locator('#strip svg[data-ns]').first();
     const box = await strip.boundingBox();
     const [ns, columns] = await strip.evaluate((x) => [Number(x.dataset.ns), Number(x.dataset.columns)]);
