@@ -3,13 +3,15 @@
  * leads to where one was. */
 "use strict";
 (() => {
-	const PLACE = "#view";
+	const PLACE = "#view", KEPT_MOST = 100000;
 	const root = document.documentElement;
 	const packed = name => document.getElementById("carried-" + name);
 	const command = name => "mpitrace view " + name;
 	const { name, bytes: size, ranges } = packed("trace").dataset;
 	const part = ranges && { bytes: Number(size), ranges: ranges.split(" ").map(x => x.split("+").map(Number)) };
 	let dialog = null, says = null, frame = null, page = null, trace = null;
+	const KEPT = "mpitrace views " + name;
+	let kept = "[]"; /* views that were saved in the viewer, whose frame keeps nothing */
 	let returns = false; /* the entry before in the browser's history is this page without the viewer */
 
 	/* ---- links ---- */
@@ -84,7 +86,7 @@
 		if (mine !== frame)
 			return; /* left, or gone on, in the meantime */
 		frame.onload = () => {
-			mine.contentWindow.postMessage({ trace, name, part }, "*");
+			mine.contentWindow.postMessage({ trace, name, part, kept }, "*");
 			mine.contentWindow.focus();
 		};
 		frame.src = page + "#" + place;
@@ -117,9 +119,26 @@
 		returns = !new URL(e.oldURL).hash.startsWith(PLACE);
 		follow();
 	});
+	const keep = text => {
+		kept = text;
+		try {
+			localStorage.setItem(KEPT, text);
+		} catch {
+			/* kept until the page is closed */
+		}
+	};
 	addEventListener("message", e => {
-		if (frame && e.source === frame.contentWindow && e.data === "back")
+		if (!frame || e.source !== frame.contentWindow)
+			return;
+		if (e.data === "back")
 			leave();
+		else if (typeof e.data?.keep === "string" && e.data.keep.length < KEPT_MOST)
+			keep(e.data.keep);
 	});
+	try {
+		kept = localStorage.getItem(KEPT) ?? kept;
+	} catch {
+		/* a browser that keeps nothing for files */
+	}
 	follow();
 })();

@@ -211,6 +211,31 @@ async function opens(browser, { trace, html }) {
       },
     );
   });
+  await check(
+    'a view that was saved is there when the viewer comes up again, also in the page opened anew',
+    async () => {
+      const saved = () => viewer(page).locator('select.saved option[value^=go]').allTextContents();
+      const open = async () => {
+        await page.locator('#ranks tbody a.place').nth(3).click();
+        await shown(page);
+      };
+      await open();
+      same(await saved(), [], 'at first');
+      await viewer(page).selectOption('select.saved', 'save');
+      const [name] = await saved();
+      await page.goBack();
+      await gone(page);
+      await open();
+      same(await saved(), [name], 'the next time');
+      await page.goBack();
+      await page.reload();
+      await page.locator('#ranks-h').click();
+      await open();
+      same(await saved(), [name], 'in the page anew');
+      await page.goBack();
+      await gone(page);
+    },
+  );
   await check('nothing is asked of anybody, and the console is silent', () =>
     truth(noted.length === 0, [...new Set(noted)].slice(0, 4).join(' | ')),
   );

@@ -1,4 +1,6 @@
-// saved.ts - views that were kept: addresses by name, in this browser, for this trace. Where the browser keeps nothing there is no list.
+// saved.ts - views that were kept: addresses by name, in this browser, for this trace; in a report that carries it, by the
+// report. Where the browser keeps nothing there is no list.
+import { carried, isCarried } from '../io/carrier';
 import { duration } from '../layout/format';
 import type { Session } from '../work/session';
 import { h } from './dom';
@@ -17,7 +19,7 @@ function keyOf(trace: Session): string {
 
 function read(key: string): Saved[] {
   try {
-    const list: unknown = JSON.parse(localStorage.getItem(key) ?? '[]');
+    const list: unknown = JSON.parse(isCarried() ? carried.get() : (localStorage.getItem(key) ?? '[]'));
     if (!Array.isArray(list)) return [];
     const isSaved = (x: unknown): x is Saved =>
       typeof (x as Saved)?.address === 'string' && typeof (x as Saved).name === 'string';
@@ -48,7 +50,9 @@ export function savedViews(
   };
   const write = (list: Saved[]) => {
     try {
-      localStorage.setItem(key, JSON.stringify(list.slice(-MOST)));
+      const text = JSON.stringify(list.slice(-MOST));
+      if (isCarried()) carried.put(text);
+      else localStorage.setItem(key, text);
     } catch {
       // the browser keeps nothing: the address still can be
     }

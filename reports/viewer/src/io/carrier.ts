@@ -5,13 +5,25 @@ import type { Part, Source } from './source';
 
 export const isCarried = (): boolean => location.protocol === 'blob:' && parent !== window;
 
+let keptByCarrier = '[]';
+
+/** A text that the page around keeps for this one, which can keep nothing: a frame of its own origin. */
+export const carried = {
+  get: (): string => keptByCarrier,
+  put(text: string): void {
+    keptByCarrier = text;
+    parent.postMessage({ keep: text }, '*');
+  },
+};
+
 /** The trace, once it is handed over. */
 export function handedOver(): Promise<Source> {
   return new Promise((take) => {
     const listen = (e: MessageEvent) => {
-      const { trace, name, part } = Object(e.data) as { trace?: unknown; name?: unknown; part?: unknown };
+      const { trace, name, part, kept } = Object(e.data) as Record<string, unknown>;
       if (e.source !== parent || !(trace instanceof Blob) || typeof name !== 'string') return;
       removeEventListener('message', listen);
+      if (typeof kept === 'string') keptByCarrier = kept;
       take(part ? new PartSource(trace, name, part as Part) : new FileSource(trace, name));
     };
     addEventListener('message', listen);
