@@ -464,9 +464,9 @@ static void finish(struct run *r, int program_code)
 
 static void remove_stepdir(const struct run *r)
 {
-	static const char *const names[] = {
-		"layout", "done", "exits", "ranks/sealed", "ranks/exits", "ranks/untraced", "ranks/" UNTRACED_UNSAID,
-		NULL};
+	static const char unsaid[] = "ranks/" UNTRACED_UNSAID;
+	static const char *const names[] = {"layout",	   "done",	     "exits", "ranks/sealed",
+					    "ranks/exits", "ranks/untraced", unsaid,  NULL};
 	char path[PATH_MAX + 32];
 	for (int i = 0; names[i] != NULL; i++) {
 		snprintf(path, sizeof(path), "%s/%s", r->stepdir, names[i]);

@@ -131,11 +131,9 @@ static bool with_class_of_type(struct names *s, size_t i, uint64_t entry, const 
 			continue;
 		text_at(s->elf, pointer_near(s, i, r.r_offset - NAME_TO_METHODS), type, sizeof(type));
 		const char *dot = strrchr(type, '.'), *class = dot != NULL ? dot + 1 : type;
-		size_t len = strlen(class), rest = strlen(name) + 1;
-		if (is_word(class, len) && len + 1 + rest <= WORD_MAX) {
-			memcpy(to, class, len);
-			to[len] = '.';
-			memcpy(to + len + 1, name, rest);
+		size_t len = strlen(class);
+		if (is_word(class, len) && len + 1 + strlen(name) < WORD_MAX) {
+			stpcpy(stpcpy(stpcpy(to, class), "."), name);
 			return true;
 		}
 	}
