@@ -132,10 +132,8 @@ static bool with_class_of_type(struct names *s, size_t i, uint64_t entry, const 
 		text_at(s->elf, pointer_near(s, i, r.r_offset - NAME_TO_METHODS), type, sizeof(type));
 		const char *dot = strrchr(type, '.'), *class = dot != NULL ? dot + 1 : type;
 		size_t len = strlen(class);
-		if (is_word(class, len) && len + 1 + strlen(name) < WORD_MAX) {
-			stpcpy(stpcpy(stpcpy(to, class), "."), name);
-			return true;
-		}
+		if (is_word(class, len) && len + 1 + strlen(name) < WORD_MAX)
+			return snprintf(to, WORD_MAX, "%s.%s", class, name) > 0;
 	}
 	return false;
 }
