@@ -6,7 +6,6 @@
 #include "reports/html/html.h"
 #include "reports/html/style.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,29 +93,17 @@ size_t carried_bytes(const struct carried *c)
 
 /* ---- a part of a trace ---- */
 
-/* The ranks from the first one that is named to the last: all, if none is. */
-static void ranks_of(const struct place *at, uint32_t *ret_first, uint32_t *ret_last)
-{
-	const char *last = at->ranks + strlen(at->ranks);
-	while (last > at->ranks && isdigit((unsigned char)last[-1]))
-		last--;
-	*ret_first = at->ranks[0] != '\0' ? (uint32_t)strtoul(at->ranks, NULL, 10) : 0;
-	*ret_last = at->ranks[0] != '\0' ? (uint32_t)strtoul(last, NULL, 10) : UINT32_MAX;
-}
-
 /* What is seen of each place, of all ranks if there is room; then around the first one. */
 static void choose_places(struct mpix_excerpt *x, const struct places *places)
 {
 	double from_ns, to_ns, around_ns = 0;
-	for (size_t i = places->n; i-- > 0;)
-		if (place_view(&places->at[i], &from_ns, &to_ns))
-			around_ns = from_ns;
 	for (size_t i = 0; i < places->n; i++) {
 		uint32_t first, last;
-		ranks_of(&places->at[i], &first, &last);
-		if (place_view(&places->at[i], &from_ns, &to_ns) &&
-		    !mpix_excerpt_add(x, (int64_t)from_ns, (int64_t)to_ns, 0, UINT32_MAX))
+		place_view(&places->at[i], &from_ns, &to_ns);
+		place_ranks(&places->at[i], &first, &last);
+		if (!mpix_excerpt_add(x, (int64_t)from_ns, (int64_t)to_ns, 0, UINT32_MAX))
 			mpix_excerpt_add(x, (int64_t)from_ns, (int64_t)to_ns, first, last);
+		around_ns = i == 0 ? from_ns : around_ns;
 	}
 	mpix_excerpt_fill(x, (int64_t)around_ns);
 }

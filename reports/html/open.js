@@ -10,7 +10,7 @@
 	const { name, bytes: size, ranges } = packed("trace").dataset;
 	const part = ranges && { bytes: Number(size), ranges: ranges.split(" ").map(x => x.split("+").map(Number)) };
 	let dialog = null, says = null, frame = null, page = null, trace = null;
-	const KEPT = "mpitrace views " + name;
+	const KEPT = "mpitrace views " + location.href.split("#")[0]; /* traces of many jobs have one name */
 	let kept = "[]"; /* views that were saved in the viewer, whose frame keeps nothing */
 	let returns = false; /* the entry before in the browser's history is this page without the viewer */
 

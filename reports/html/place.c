@@ -107,8 +107,5 @@ struct place place_of_moment(const struct model *m, double at_s)
 
 void put_site_link(struct page *p, const cJSON *callsite)
 {
-	struct place at = place_of_site(callsite);
-	bool link = begin_place(p, &at);
-	put_callsite(p, callsite);
-	end_place(p, link);
+	put_site_of_rank(p, callsite, NAN);
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define AROUND 2 /* times as long as what is marked is shown before and after it */
@@ -29,6 +30,20 @@ void place_add_list(struct place *p, const cJSON *ranks)
 		for (v = v->next; v != NULL && json_number_of(v) == last + 1; v = v->next)
 			last++;
 		place_add_ranks(p, first, last);
+	}
+}
+
+void place_ranks(const struct place *p, uint32_t *ret_first, uint32_t *ret_last)
+{
+	const char *at = p->ranks;
+	*ret_first = *at != '\0' ? UINT32_MAX : 0;
+	*ret_last = *at != '\0' ? 0 : UINT32_MAX;
+	while (*at != '\0') {
+		char *end;
+		uint32_t rank = (uint32_t)strtoul(at, &end, 10);
+		*ret_first = rank < *ret_first ? rank : *ret_first;
+		*ret_last = rank > *ret_last ? rank : *ret_last;
+		at = *end != '\0' ? end + 1 : end; /* behind a comma or a dash */
 	}
 }
 

@@ -4,6 +4,7 @@
 #include "base/json.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define PLACE_RANKS 256
 #define PLACE_TEXT 512
@@ -21,6 +22,8 @@ struct place {
 void place_add_ranks(struct place *p, double first, double last);
 /* Those of an array of rank numbers. */
 void place_add_list(struct place *p, const cJSON *ranks);
+/* The lowest and the highest of its ranks, which may stand in any order; none: 0 and UINT32_MAX. */
+void place_ranks(const struct place *p, uint32_t *ret_first, uint32_t *ret_last);
 /* What is shown of a place with an interval, ns: more than what is marked. False: it has none. */
 bool place_view(const struct place *p, double *ret_from_ns, double *ret_to_ns);
 /* t=0~900&mark=300~600&ranks=0-3,7: what is shown, what is marked, which ranks are chosen. False, and "", when that

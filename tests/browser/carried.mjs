@@ -234,6 +234,14 @@ async function opens(browser, { trace, html }) {
       same(await saved(), [name], 'in the page anew');
       await page.goBack();
       await gone(page);
+      const here = page.url();
+      const other = join(work, 'other.html'); // the report of another job, whose trace has the same name
+      copyFileSync(html, other);
+      await page.goto(pathToFileURL(other).href);
+      await page.locator('#ranks-h').click();
+      await open();
+      same(await saved(), [], 'in another report');
+      await page.goto(here);
     },
   );
   await check('nothing is asked of anybody, and the console is silent', () =>

@@ -30,6 +30,16 @@ Test(html, a_place_is_the_address_of_its_ranks_interval_and_call_site)
 	at.end_s = 0.25;
 	place_address(&at, text);
 	cr_expect_not_null(strstr(text, "t=0~250000000&"), "%s", text);
+	uint32_t first, last;
+	place_ranks(&at, &first, &last);
+	cr_expect(first == 0 && last == 7, "%u to %u", first, last);
+	at = PLACE_ANYWHERE;
+	place_ranks(&at, &first, &last);
+	cr_expect(first == 0 && last == UINT32_MAX, "all");
+	place_add_ranks(&at, 70, 80);
+	place_add_ranks(&at, 3, 3);
+	place_ranks(&at, &first, &last);
+	cr_expect(first == 3 && last == 80, "the most important one may stand first: %u to %u", first, last);
 	at = PLACE_ANYWHERE;
 	at.from_s = 2;
 	at.to_s = 1;
