@@ -22,9 +22,10 @@ enum time_of {
 
 /* One thread of a rank, in its own time. */
 struct thread_totals {
-	uint64_t calls; /* 0: it is in no figure */
+	uint64_t calls; /* that returned */
 	double span_ns; /* from its first call to the end of its last, or the region of the one that called MPI_Init */
 	double mpi_ns, tracing_ns, useful_ns, wait_ns; /* wait is a part of mpi */
+	bool called;				       /* else it is in no figure */
 	bool progress, known;			       /* known: its span is */
 };
 
@@ -154,6 +155,8 @@ int64_t time_window_mpi_ns(const struct time_window *at);
 int64_t time_window_useful_ns(const struct time_window *at);
 /* threads.c: what each thread of a rank did in its region: p->threads.n of them, to be freed; NULL without memory. */
 struct thread_totals *threads_of(const struct step *s, const struct process *p, double region_ns);
+/* threads.c: it made calls, or is in its first. */
+bool thread_called(const struct process *p, uint32_t thread, uint64_t calls);
 /* threads.c: times of a rank whose MPI calls come from several threads. 0 or -ENOMEM. */
 int threads_rank(const struct step *s, const struct process *p, struct rank_totals *t);
 /* ranks.c: how long it was in the call in which it died, of one thread or (NONE) the longest of all; 0: not known. */

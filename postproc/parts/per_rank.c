@@ -71,7 +71,7 @@ static int put_threads(const struct step *s, cJSON *row, const struct process *p
 	cJSON *list = json_array(row, "threads");
 	for (uint32_t i = 0; i < p->threads.n; i++) {
 		const struct thread_totals *x = &of[i];
-		if (x->calls == 0 || listed++ >= THREADS_MAX)
+		if (!x->called || listed++ >= THREADS_MAX)
 			continue;
 		cJSON *one = json_row(list);
 		json_put(one, "thread", i);

@@ -116,6 +116,7 @@ struct neighbors {
 struct mpi_union {
 	int64_t until_ns, ns;		    /* the end so far, and how much */
 	int64_t traced_until_ns, traced_ns; /* the same, each call with what recording it cost */
+	int64_t open_ns;		    /* only before this: then one is in a call that it never comes back from */
 };
 
 /* Where a rank waited for others in a barrier, the last time. */

@@ -50,9 +50,27 @@ int threads_classify(struct step *s)
 	return 0;
 }
 
+int64_t threads_open(const struct process *p)
+{
+	int64_t from = INT64_MAX;
+	bool in_region = p->init_exit_ns != TIME_ABSENT && p->finalize_enter_ns == TIME_ABSENT;
+	for (size_t i = 0; i < p->open.n && in_region; i++) {
+		const struct open_sig *o = &p->open.at[i];
+		if (o->enter_ns != TIME_ABSENT && o->enter_ns < from && !p->threads.at[o->thread].progress)
+			from = o->enter_ns;
+	}
+	return from;
+}
+
+bool threads_several(const struct stream *st, uint32_t rank)
+{
+	const struct process *p = st->step->ranks[rank];
+	return st->ranks[rank].nlanes > 1 || (p != NULL && p->threads.n > 1 && p->in_mpi.open_ns != INT64_MAX);
+}
+
 void threads_forget(struct process *p)
 {
-	p->in_mpi = (struct mpi_union){.until_ns = INT64_MIN, .traced_until_ns = INT64_MIN};
+	p->in_mpi = (struct mpi_union){.until_ns = INT64_MIN, .traced_until_ns = INT64_MIN, .open_ns = threads_open(p)};
 	for (size_t t = 0; t < p->threads.n; t++) {
 		p->threads.at[t].first_ns = p->threads.at[t].last_ns = TIME_ABSENT;
 		p->threads.at[t].wait_ns = 0;
@@ -102,6 +120,7 @@ void threads_saw(struct process *p, const struct lane *l, uint32_t at)
 		from = p->init_exit_ns;
 	if (p->finalize_enter_ns != TIME_ABSENT && to > p->finalize_enter_ns)
 		to = p->finalize_enter_ns;
+	to = to < u->open_ns ? to : u->open_ns;
 	join(&u->until_ns, &u->ns, from, to);
 	if (to > from)
 		join(&u->traced_until_ns, &u->traced_ns, from,
@@ -110,6 +129,6 @@ void threads_saw(struct process *p, const struct lane *l, uint32_t at)
 
 void threads_waited(const struct stream *st, const struct wait *w, int64_t ns)
 {
-	if (st->ranks[w->rank].nlanes > 1)
+	if (threads_several(st, w->rank))
 		add_ns(&st->step->ranks[w->rank]->threads.at[st->lanes[w->call.at.lane].thread].wait_ns, ns);
 }

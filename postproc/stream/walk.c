@@ -126,7 +126,7 @@ static int walk_rank(struct shard *sh, uint32_t rank)
 			return code;
 		tally_extras(&w, l);
 	}
-	if (w.rank->nlanes > 1)
+	if (threads_several(st, rank))
 		return walk_merged(&w);
 	struct lane *l = &st->lanes[w.rank->first_lane];
 	for (uint32_t i = w.rank->nlanes == 1 ? l->from : l->n; i < l->n; i++) {

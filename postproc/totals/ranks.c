@@ -2,6 +2,7 @@
 #include "postproc/analysis.h"
 #include "postproc/read/ends.h"
 #include "postproc/read/exits.h"
+#include "postproc/stream/threads.h"
 
 #include <math.h>
 
@@ -71,7 +72,7 @@ static void add_tracing(const struct process *p, struct rank_totals *t)
 				fast_ns += sig_tracing_ns(p, &p->sigs.at[k]);
 			}
 		double ns = slow_ns + fast_ns;
-		t->threads += calls > 0;
+		t->threads += thread_called(p, i, calls);
 		t->fast_ns += fast_ns;
 		t->slow_calls += th->slow_calls;
 		t->slow_ns += slow_ns;
@@ -97,14 +98,12 @@ double tracing_share(const struct rank_totals *t)
 
 double rank_open_ns(const struct process *p, uint32_t thread)
 {
-	double longest = 0;
+	const struct open_sig *o = thread == NONE ? NULL : step_open(p, thread);
+	int64_t from = thread == NONE ? threads_open(p) : o != NULL ? o->enter_ns : TIME_ABSENT;
 	bool known = p->init_exit_ns != TIME_ABSENT && p->end_ns != TIME_ABSENT && p->finalize_enter_ns == TIME_ABSENT;
-	for (size_t i = 0; i < p->open.n && known; i++) {
-		const struct open_sig *o = &p->open.at[i];
-		if (o->enter_ns != TIME_ABSENT && (thread == NONE || o->thread == thread))
-			longest = fmax(longest, (double)(p->end_ns - p->hung_ns - o->enter_ns));
-	}
-	return longest;
+	if (!known || from == TIME_ABSENT || from == INT64_MAX)
+		return 0;
+	return fmax(0, (double)(p->end_ns - p->hung_ns - from));
 }
 
 /* From MPI_Init's exit to MPI_Finalize's enter; to its end, or what is known last, of a rank that never came there;
@@ -221,13 +220,14 @@ int ranks_total(struct analysis *a)
 			continue;
 		t->known = true;
 		t->region_ns = region_of(p);
-		t->mpi_ns += rank_open_ns(p, 0);
+		t->open_ns = rank_open_ns(p, 0);
+		t->mpi_ns += t->open_ns;
 		add_tracing(p, t);
 		t->useful_ns = useful_of(t);
 		t->threads_ns = t->region_ns;
 		if (t->threads > 1 && threads_rank(s, p, t) < 0)
 			return -ENOMEM;
-		t->open_ns = fmin(t->mpi_ns, rank_open_ns(p, t->threads > 1 ? NONE : 0));
+		t->open_ns = fmin(t->mpi_ns, t->open_ns);
 		add_open(a, r, p, t);
 		a->threaded |= t->threads > 1;
 		a->threads_ns += t->threads_ns;

@@ -16,10 +16,14 @@ static void add_sig(const struct step *s, const struct process *p, const struct 
 }
 
 /* Not beyond the region: threads may call before MPI_Init is over, to ask whether it is. Not the time in which no
- * thread had this number. */
-static double span_of(const struct process *p, const struct thread *th)
+ * thread had this number. To the region's end, where it waits in a call of open_ns. */
+static double span_of(const struct process *p, const struct thread *th, double open_ns)
 {
 	int64_t from = th->first_ns, to = th->last_ns;
+	if (open_ns > 0) {
+		to = p->end_ns - p->hung_ns;
+		from = from != TIME_ABSENT ? from : to - (int64_t)open_ns;
+	}
 	if (p->init_exit_ns != TIME_ABSENT && from < p->init_exit_ns)
 		from = p->init_exit_ns;
 	if (p->finalize_enter_ns != TIME_ABSENT && to > p->finalize_enter_ns)
@@ -30,13 +34,21 @@ static double span_of(const struct process *p, const struct thread *th)
 static void settle(const struct process *p, uint32_t i, bool began, double region_ns, struct thread_totals *t)
 {
 	const struct thread *th = &p->threads.at[i];
+	double open_ns = rank_open_ns(p, i);
+	bool seen = th->first_ns != TIME_ABSENT || open_ns > 0;
 	t->tracing_ns += (double)th->slow_ticks * p->ns_per_tick;
 	t->progress = th->progress;
-	t->known = began || th->first_ns != TIME_ABSENT;
-	t->span_ns = began || th->first_ns == TIME_ABSENT ? region_ns : fmin(region_ns, span_of(p, th));
-	t->mpi_ns = fmin(t->mpi_ns, t->span_ns);
+	t->called = thread_called(p, i, t->calls);
+	t->known = began || seen;
+	t->span_ns = began || !seen ? region_ns : fmin(region_ns, span_of(p, th, open_ns));
+	t->mpi_ns = fmin(t->mpi_ns + open_ns, t->span_ns);
 	t->wait_ns = fmin((double)th->wait_ns, t->mpi_ns);
 	t->useful_ns = fmax(0, t->span_ns - t->mpi_ns - t->tracing_ns);
+}
+
+bool thread_called(const struct process *p, uint32_t thread, uint64_t calls)
+{
+	return calls > 0 || rank_open_ns(p, thread) > 0;
 }
 
 struct thread_totals *threads_of(const struct step *s, const struct process *p, double region_ns)
@@ -67,7 +79,7 @@ static bool is_whole(const struct step *s, const struct process *p, const struct
 		return false;
 	for (uint32_t i = 0; i < p->threads.n; i++) {
 		const struct thread *th = &p->threads.at[i];
-		if (of[i].calls > 0 && !of[i].progress && (th->lost > 0 || th->gap || th->behind > 0))
+		if (of[i].called && !of[i].progress && (th->lost > 0 || th->gap || th->behind > 0))
 			return false;
 	}
 	return p->bad_blocks == 0;
@@ -78,7 +90,7 @@ static uint32_t workers_of(const struct process *p, const struct thread_totals *
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < p->threads.n; i++) {
-		if (of[i].calls == 0 || of[i].progress)
+		if (!of[i].called || of[i].progress)
 			continue;
 		*ret_first = n++ == 0 ? i : *ret_first;
 	}
@@ -91,13 +103,14 @@ static void take_union(const struct process *p, const struct thread_totals *of, 
 {
 	double waited = 0, mpi = 0, slow = 0;
 	for (uint32_t i = 0; i < p->threads.n; i++) {
-		if (of[i].calls == 0 || of[i].progress)
+		if (!of[i].called || of[i].progress)
 			continue;
 		waited += of[i].wait_ns;
 		mpi += of[i].mpi_ns;
 		slow = fmax(slow, (double)p->threads.at[i].slow_ticks * p->ns_per_tick);
 	}
-	t->mpi_ns = fmin(t->region_ns, (double)p->in_mpi.ns + rank_open_ns(p, NONE));
+	t->open_ns = rank_open_ns(p, NONE);
+	t->mpi_ns = fmin(t->region_ns, (double)p->in_mpi.ns + t->open_ns);
 	t->tracing_ns = (double)(p->in_mpi.traced_ns - p->in_mpi.ns) + slow;
 	t->wait_ns = mpi > 0 ? t->mpi_ns * waited / mpi : 0;
 }
@@ -106,7 +119,8 @@ static void take_union(const struct process *p, const struct thread_totals *of, 
 static void take_one(const struct process *p, const struct thread_totals *all, uint32_t thread, struct rank_totals *t)
 {
 	const struct thread_totals *of = &all[thread];
-	t->mpi_ns = fmin(t->region_ns, of->mpi_ns + rank_open_ns(p, thread));
+	t->mpi_ns = fmin(t->region_ns, of->mpi_ns);
+	t->open_ns = rank_open_ns(p, thread);
 	t->tracing_ns = of->tracing_ns;
 	t->wait_ns = of->wait_ns;
 }
@@ -127,7 +141,7 @@ int threads_rank(const struct step *s, const struct process *p, struct rank_tota
 	t->useful_ns = t->region_ns - t->mpi_ns - t->tracing_ns;
 	t->threads_ns = 0;
 	for (uint32_t i = 0; i < p->threads.n; i++)
-		t->threads_ns += of[i].calls > 0 ? of[i].span_ns : 0;
+		t->threads_ns += of[i].called ? of[i].span_ns : 0;
 	free(of);
 	return 0;
 }

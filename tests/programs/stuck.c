@@ -71,7 +71,7 @@ static void three(void)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Two threads each, which wait for the next rank and for the one before. */
+/* Two threads each, which wait for the next rank and for the one before: of odd ranks the first one comes later. */
 static void *receives_from(void *from)
 {
 	char c;
@@ -84,6 +84,8 @@ static void threads(void)
 	pthread_t other;
 	if (pthread_create(&other, NULL, receives_from, &before) != 0)
 		MPI_Abort(MPI_COMM_WORLD, 1);
+	if (rank % 2 == 1)
+		usleep(20000);
 	receives_from(&next);
 	pthread_join(other, NULL);
 }
