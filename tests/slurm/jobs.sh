@@ -96,7 +96,7 @@ left_files() {
 # Processes whose control group is this one or below it: PID NAME.
 members_of() { # GROUP
 	local pid
-	for pid in $(find "$1" -name cgroup.procs -exec cat {} + 2>/dev/null); do
+	find "$1" -name cgroup.procs -exec cat {} + 2>/dev/null | while read -r pid; do
 		echo "$pid $(cat "/proc/$pid/comm" 2>/dev/null)"
 	done
 }
