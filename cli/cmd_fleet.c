@@ -238,11 +238,11 @@ static int monday(const struct options *o)
 	if (rc == 0)
 		rc = fleet_estimate(&f, &e);
 	if (rc == 0)
-		rc = monday_read(&f, until, o->url, &m, &e);
+		rc = monday_read(&f, until, &m, &e);
 	if (rc == 0)
 		rc = monday_save(&f, &m, &e);
 	if (rc == 0)
-		(o->json ? monday_put_json : monday_put_text)(&m, stdout);
+		(o->json ? monday_put_json : monday_put_mail)(&m, o->url, stdout);
 	monday_done(&m);
 	fleet_close(&f);
 	return rc < 0 ? complain(&e) : EXIT_DONE;

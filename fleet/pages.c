@@ -73,7 +73,8 @@ static const struct {
 	bool day, anybody; /* anybody: also among the pages of one user */
 } each[] = {
 	{"program-", "SELECT 1 FROM user_programs WHERE program=?1 AND program>0 LIMIT 1", page_program, false, false},
-	{"user-", "SELECT 1 FROM user_programs WHERE user=?1 AND user>0 LIMIT 1", page_user, false, false},
+	{"user-", "SELECT 1 FROM user_programs WHERE user=?1 AND user>0 AND (?2=0 OR user=?2) LIMIT 1", page_user,
+	 false, true},
 	{"jobs-", "SELECT 1 FROM day_sums WHERE day=?1", page_day, true, false},
 	{"job-", "SELECT 1 FROM jobs WHERE id=?1 AND (?2=0 OR user=?2)", page_job, false, true},
 };

@@ -3,6 +3,7 @@
 are found and no others; pages hold what the database holds and nothing that runs; questions only read. Environment: MAKE_FLEET, MPITRACE."""
 import calendar
 import csv
+import email
 import glob
 import hashlib
 import base64
@@ -317,6 +318,12 @@ def over_time(t, place):
     t.check('hung jobs are one, with all their hours', abs(said['hung']['core_hours'] - hung['h']) < 1 and len(said['hung']['letters']) == hung['k'] and hung['n'] > 15, (said.get('hung'), hung))
     t.check('slow nodes are one, to who runs the machine', all(n in said['node']['letters'][0]['text'] for n in nodes) and [l['to'] for l in said['node']['letters']] == [None], said.get('node'))
     t.equal('users who hardly compute are one, and nobody else is', sorted(l['to'] for l in said['little useful']['letters']), sorted(planted['wasteful']))
+    early = json.loads(monday('2025-01-27', '--json'))
+    t.equal('a week before they became slow none of them is named', [n for n, d in planted['faults'].items() if d > day('2025-01-27') and n in json.dumps(early)], [])
+    cost = lambda said: {s['kind']: s['core_hours'] for s in said['sentences']}['node']
+    want = lambda a, b: sum(r['lost'] for r in ask(db, "select lost from node_days where day>=%d and day<%d" % (day(a), day(b))))
+    t.check('what slow nodes cost is of that week', abs(cost(second) - want('2025-03-24', '2025-03-31')) < 1 and abs(cost(first) - want('2025-03-17', '2025-03-24')) < 1 and cost(first) != cost(second), (cost(first), cost(second)))
+    t.check('and of all weeks what the nodes cost', abs(sum(r['lost_at_most'] for r in nodes.values()) - want('2024-01-01', '2026-01-01')) < 1, nodes)
     t.check('their letters are ready, with a link', 'Dear %s,' % planted['wasteful'][0] in text and 'https://fleet.example.org/user-' in text, text[:3000])
     t.equal('it says what has become of what it said before', sorted(b['text'] for b in second['before']), sorted(s['text'] for s in first['sentences']))
     t.check('in a word', {b['became'] for b in second['before']} <= {'gone', 'less', 'the same', 'more'}, second['before'])
@@ -328,6 +335,44 @@ def over_time(t, place):
     t.check('the page of nodes has since when', page.count('>since 2025-') == len(planted['faults']), page.count('since 2025-'))
     wrong = fleet('monday', '--db', db, '--until', 'tomorrow')
     t.check('a day that is none is one error', wrong.returncode == 2 and 'tomorrow' in wrong.stderr, wrong)
+
+
+def mailed(t, place):
+    """Monday's mail of hostile, unnamed and small jobs: each sentence is ours, in one line, and true; each link leads somewhere."""
+    db = place + '/mail.db'
+    week = [r for r in map(json.loads, lines(place + '/quarter.ndjson')) if '2025-03-24' <= r['start'] < '2025-03-31']
+    hung = next(r for r in week if r['hung_core_hours'] > 0)
+
+    def mail(records, *more):
+        for path in glob.glob(db + '*'):
+            os.unlink(path)
+        fleet('ingest', '-', '--db', db, input='\n'.join(map(json.dumps, records)))
+        read = lambda *form: fleet('monday', '--db', db, '--until', '2025-03-31', '--url', 'https://fleet.example.org', *form).stdout
+        return json.loads(read('--json')), read()
+
+    evil = 'a\nSubject: x\u009b\u009b\u202e'
+    said, text = mail([dict(hung, id='evil', job_id=evil, user=evil, program='/x/' + evil),
+                       dict(week[0], id='cause', user=evil, core_hours=5000, issues=[{'issue': evil, 'severity': 'high', 'loss_core_hours': 1000, 'what': evil}])])
+    texts = [x for s in said['sentences'] for x in (s['text'], *(l['text'] for l in s['letters']))]
+    t.equal('no name breaks a line, or turns its direction', [x for x in texts if x.count('\n') != (3 if x.startswith('Dear') else 0) or '\u202e' in x or '\u009b' in x], [])
+    t.check('as they are in the mail', len(texts) == 4 and [l for l in text.splitlines() if l.startswith('Subject')] == text.splitlines()[:1], text)
+    said, text = mail([dict(r, user=None, id='u%d' % i) for i, r in enumerate([hung] + week[:50])])
+    t.check('who is not named is nobody\'s "dear"', 'Dear' not in text and 'For the user of these jobs' in text and not re.search(r'\bof  ?\(', text), text[:1500])
+    said, text = mail([dict(hung, core_hours=0.3, hung_core_hours=0.2)])
+    t.check('small numbers are no zeros', 'held 0.2 core-hours' in text and not re.search(r'\b0 (core-hours|of)', text), text[:800])
+    idle = [dict(r, user='idler', hours=dict(r['hours'], idle=0.8 * r['core_hours'])) if i % 2 else r for i, r in enumerate(week[:200])]
+    said, text = mail(idle)
+    sums = ask(db, 'select total(core_hours * (1 - useful)) as h from jobs')[0]['h']
+    t.check('nobody could save more than was not useful', 0 < said['could_be_saved'] <= sums * (1 + 1e-9), (said['could_be_saved'], sums))
+    t.equal('idle processors are said once', [s['kind'] for s in said['sentences'] if any(l['to'] == 'idler' for l in s['letters']) and s['kind'] in ('idle', 'little useful')], ['idle'])
+    said, text = mail([dict(r, program=r['program'] + '-\u00fc') for r in week])
+    got = email.message_from_bytes(text.encode())
+    t.check('a mail reader knows its letters', '-\u00fc lost' in got.get_payload(decode=True).decode(got.get_content_charset() or 'ascii', 'replace'), text[:400])
+    fleet('report', '--db', db, '-o', place + '/mail', '--days', '0', '--jobs', '0')
+    links = re.findall(r'https://fleet.example.org/(\S+)', text)
+    t.equal('each of its links leads to a page that `fleet report` writes', [l for l in links if not os.path.exists(place + '/mail/' + l)], [])
+    page = open(place + '/mail/monday.html').read()
+    t.check('as on the page', len(links) > 10 and set(links) == set(re.findall(r'<a href="([^"]+)">The page that it is about', page)), links)
 
 
 def forgotten(t, place):
@@ -493,6 +538,7 @@ def main():
         with open(place + '/truth.json') as f:
             judged(t, db, json.load(f))
         over_time(t, place)
+        mailed(t, place)
         forgotten(t, place)
         masters(t, place)
         hostile(t, place)

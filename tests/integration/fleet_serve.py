@@ -138,8 +138,9 @@ def privacy(t, place, db):
         t.equal('%s: their page' % what, (get('')[0], user in get('')[1], everybody.findall(get('')[1])), (200, True, []))
         t.equal('%s: their jobs, and no others' % what, (get('job-%d.html' % mine)[0], get('job-%d.html' % theirs)[0]), (200, 404))
         t.check('%s: their table' % what, get('jobs.csv')[0] == 200 and not everybody.search(get('jobs.csv')[1]))
-        closed = ['programs.html', 'users.html', 'nodes.html', 'jobs.html', 'user-%d.html' % numbers[other], 'user-%d.html' % numbers[user], 'users.csv', 'accounts.json',
+        closed = ['programs.html', 'users.html', 'nodes.html', 'jobs.html', 'user-%d.html' % numbers[other], 'users.csv', 'accounts.json',
                   'nodes.csv', 'changes.json', 'program-1.html', 'jobs-2025-05-05.html']
+        t.equal('%s: their page by the name that a letter has' % what, get('user-%d.html' % numbers[user]), get(''))
         t.equal('%s: nothing else' % what, [n for n in closed if get(n)[0] != 404], [])
 
     s = Server(db, '--user', user)
