@@ -265,15 +265,16 @@ static int forget(const struct options *o)
 {
 	struct fleet f = {0};
 	struct error e;
-	uint64_t jobs = 0;
+	struct fleet_forgotten n = {0};
 	if (o->user == NULL || o->npaths > 0)
 		return usage_error("fleet", "forget takes --user NAME, and nothing else");
 	int rc = fleet_open(o->db, FLEET_WRITE, &f, &e);
 	if (rc == 0)
-		rc = fleet_forget(&f, o->user, &jobs, &e);
+		rc = fleet_forget(&f, o->user, &n, &e);
 	fleet_close(&f);
 	if (rc == 0)
-		printf("%llu jobs of %s removed\n", (unsigned long long)jobs, o->user);
+		printf("%llu jobs of %s removed, %llu records that were set aside\n", (unsigned long long)n.jobs,
+		       o->user, (unsigned long long)n.set_aside);
 	return rc < 0 ? complain(&e) : EXIT_DONE;
 }
 

@@ -94,17 +94,20 @@ static int check_version(struct fleet *f, enum fleet_mode mode, struct error *e)
 	return migrate(f, e);
 }
 
-/* WAL: pages are read while records come in. Its file is written through once a transaction. */
+/* WAL: pages are read while records come in. Its file is written through once a transaction, and stays there, empty,
+ * when nobody writes: who may write neither the database nor its directory could not read it else. */
 static int set_up(struct fleet *f, enum fleet_mode mode, struct error *e)
 {
+	int stays = 1;
 	sqlite3_busy_timeout(f->db, BUSY_MS);
 	sqlite3_db_config(f->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(f->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (mode == FLEET_READ)
 		return fleet_run(f, "PRAGMA query_only=1; PRAGMA cache_size=-65536; PRAGMA mmap_size=0", e);
+	sqlite3_file_control(f->db, "main", SQLITE_FCNTL_PERSIST_WAL, &stays);
 	return fleet_run(f,
 			 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-131072; "
-			 "PRAGMA temp_store=MEMORY",
+			 "PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864",
 			 e);
 }
 

@@ -72,7 +72,7 @@ def ingest(t, place):
     t.equal('and in the sums', fleet('check', '--db', db).returncode, 0)
     for name, text in (('not JSON', '{'), ('another schema', '{"schema":"x"}'), ('no beginning', json.dumps(dict(records[0], start=None))),
                        ('no id', json.dumps(dict(records[0], id=''))), ('too long', json.dumps(dict(records[0], program='x' * 9000))),
-                       ('a hole of nothing', 'null'), ('numbers that are none', '{"schema":"mpitrace/job/1","id":[],"start":1e999}')):
+                       ('two users', json.dumps(records[0])[:-1] + ', "us\\u0065r": "mallory"}'), ('a hole of nothing', 'null'), ('numbers that are none', '{"schema":"mpitrace/job/1","id":[],"start":1e999}')):
         run = fleet('ingest', '-', '--db', db, input=text + '\n')
         t.check('%s: left out, and said' % name, run.returncode == 4 and '1 left out' in run.stdout and 'standard input:1' in run.stderr, run)
     doubtful(t, place, records)
@@ -383,6 +383,7 @@ def forgotten(t, place):
     for i, r in enumerate(records): # a program in their home, of theirs alone
         if r['user'] == user:
             r['program'] = '/home/%s/bin/own%d' % (user, i)
+            r['account'] = r['partition'] = user
     odd = dict(next(r for r in records if r['user'] == user), start='2050-01-01T00:00:00Z', id='odd')
     run = lambda db, some: fleet('ingest', '-', '--db', db, input='\n'.join(map(json.dumps, some)))
     a, b = place + '/with.db', place + '/without.db'
@@ -392,7 +393,7 @@ def forgotten(t, place):
         fleet('monday', '--db', db, '--until', '2025-06-02')
     held = open(a, 'rb').read()
     out = fleet('forget', '--user', user, '--db', a)
-    t.equal('a user is forgotten', (out.returncode, out.stdout), (0, '%d jobs of %s removed\n' % (sum(r['user'] == user for r in records), user)))
+    t.equal('a user is forgotten', (out.returncode, out.stdout), (0, '%d jobs of %s removed, 1 records that were set aside\n' % (sum(r['user'] == user for r in records), user)))
     t.check('nothing of them stays in the file', user.encode() in held and all(user.encode() not in open(p, 'rb').read() for p in glob.glob(a + '*')), glob.glob(a + '*'))
     fleet('report', '--db', b, '-o', place + '/forgotten')
     for sql in ('select count(*) as n, round(total(core_hours), 3) as h from jobs', 'select outcome, sum(jobs) as n, round(sum(core_hours), 2) as h from outcomes group by 1 having n > 0 order by 1',
@@ -400,6 +401,10 @@ def forgotten(t, place):
         t.equal('as if they had never been there: ' + sql, ask(a, sql), ask(b, sql))
     t.equal('the file is whole', fleet('check', '--db', a).returncode, 0)
     out = fleet('forget', '--user', user, '--db', a)
+    run(b, [dict(odd, user='justonce'), dict(records[0], id='short', user='e')])
+    said = ask(b, 'select count(*) as n from mondays')
+    t.equal('also one of whom there is only what was set aside', (fleet('forget', '--user', 'justonce', '--db', b).returncode, b'justonce' in open(b, 'rb').read()), (0, False))
+    t.equal('whose name is part of a word takes no sentence along', (fleet('forget', '--user', 'e', '--db', b).returncode, ask(b, 'select count(*) as n from mondays')), (0, said))
     t.check('who is not there is one error', out.returncode == 3 and user in out.stderr, out)
 
 
@@ -493,6 +498,34 @@ def hostile(t, place):
     shutil.rmtree(out)
 
 
+def only_read(t, place, db):
+    """Who may write neither the file nor its directory can ask, also while records come in."""
+    if os.geteuid() != 0:
+        print('# not root: not tried as somebody who may only read')
+        return
+    os.chmod(place, 0o755)
+    os.mkdir(place + '/read')
+    own = place + '/read/f.db'
+    fleet('ingest', place + '/few.ndjson', '--db', own)
+    for path in glob.glob(own + '*'):
+        os.chmod(path, 0o644)
+    somebody = {'user': 65534, 'group': 65534, 'extra_groups': [], 'cwd': '/'}
+    try:
+        subprocess.run([MPITRACE, '--version'], capture_output=True, check=True, **somebody)
+    except (OSError, subprocess.CalledProcessError):
+        print('# nobody may not run this build: not tried as somebody who may only read')
+        return
+    run = fleet('query', 'select count(*) as n from jobs', '--db', own, '--csv', **somebody)
+    t.equal('who may only read can ask', (run.returncode, run.stdout.split()), (0, ['n', '4']))
+    run = fleet('ingest', place + '/few.ndjson', '--db', own, **somebody)
+    t.check('and changes nothing', run.returncode == 3 and 'f.db' in run.stderr, run)
+    with sqlite3.connect(own) as c: # what a writer has not put back yet
+        c.execute('update jobs set ranks=4711')
+        c.commit()
+        run = fleet('query', 'select distinct ranks as n from jobs', '--db', own, '--csv', **somebody)
+        t.equal('and sees what has come in', (run.returncode, run.stdout.split()), (0, ['n', '4711']))
+
+
 def questions(t, place, db):
     for sql in ('delete from jobs', 'drop table jobs', "attach '%s/new.db' as x" % place, 'pragma user_version=9', 'vacuum', 'create table x(a)',
                 'select 1; delete from jobs', "insert into names values(1,1,'x')", ''):
@@ -542,6 +575,7 @@ def main():
         forgotten(t, place)
         masters(t, place)
         hostile(t, place)
+        only_read(t, place, db)
         questions(t, place, db)
     t.end()
 

@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -56,6 +57,10 @@ RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../contrib/
 
 def metrics(t, place, db):
     """OpenMetrics, strictly; Prometheus' own promtool, where it can be run, takes them and the rules on them."""
+    with sqlite3.connect(db) as c: # a program in somebody's home that became worse
+        home = c.execute("select program, user from user_programs where user>0 limit 1").fetchone()
+        c.execute("update names set name='/home/' || (select name from names where id=?) || '/bin/solver' where id=?", (home[1], home[0]))
+        c.execute('insert into changes values(?, ?, 0.9, 0.8, -0.1, -0.12, -0.08, 0, 9, 9, 9, 9, 9)', (home[0], time.time() // 86400 - 3))
     s = Server(db)
     status, text = s.get('metrics')
     s.end()
@@ -75,6 +80,7 @@ def metrics(t, place, db):
     t.check('core-hours are those of the database', abs(hours - ask(db, 'select total(core_hours) as h from jobs')[0]['h']) < 1e-6 * hours, hours)
     slow = re.findall(r'^mpitrace_fleet_slow_node_ratio\{node="([^"]+)"\}', text, re.M)
     t.equal('slow nodes are those that are suspected', sorted(slow), sorted(r['node'] for r in ask(db, 'select node from node_list where suspected')))
+    t.check('a program that became worse is there', 'mpitrace_fleet_program_change_ratio{program="solver"} -0.1' in text, re.findall('.*change_ratio.*', text))
     t.equal('no user is named', [u['user'] for u in ask(db, 'select distinct user from job_list') if u['user'] in text], [])
     rules = open(RULES + '/fleet.rules.yml').read()
     t.equal('rules ask for metrics that there are', sorted(set(re.findall(r'mpitrace_fleet_\w+', rules)) - set(names)), [])
