@@ -97,7 +97,7 @@ SELECT 5, 0.0002, 'little useful ' || who, recipient,
 		said(hours), share*100, others*100), user_page, 'user ' || who, ''
 FROM useful WHERE share<others/2
 UNION ALL
-SELECT 6, 0.001, 'idle ' || who, recipient, idle,
+SELECT 6, 0.0002, 'idle ' || who, recipient, idle,
 	printf('%s of %s', said(idle), who),
 	dear || printf('last week your jobs held processors for %s core-hours on which none of their ranks ran, %.0f %% of what they '
 		|| 'had. More ranks, threads (--cpus-per-task) or a smaller allocation would use them.', said(idle), idle/whole*100),
