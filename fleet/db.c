@@ -99,7 +99,6 @@ static int check_version(struct fleet *f, enum fleet_mode mode, struct error *e)
 static int set_up(struct fleet *f, enum fleet_mode mode, struct error *e)
 {
 	int stays = 1;
-	sqlite3_busy_timeout(f->db, BUSY_MS);
 	sqlite3_db_config(f->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(f->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (mode == FLEET_READ)
@@ -129,6 +128,8 @@ int fleet_open(const char *path, enum fleet_mode mode, struct fleet *ret_f, stru
 		return fail(e, -errno, "%s: %s; `mpitrace fleet ingest PATH --db FILE` makes it", path,
 			    strerror(errno));
 	int rc = sqlite3_open_v2(path, &f.db, flags, NULL) == SQLITE_OK ? 0 : fleet_fail(&f, e);
+	if (rc == 0)
+		sqlite3_busy_timeout(f.db, BUSY_MS); /* also for two that make it, or bring it to this version */
 	if (rc == 0)
 		rc = check_version(&f, mode, e);
 	if (rc == 0)

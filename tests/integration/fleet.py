@@ -250,6 +250,15 @@ def killed(t, place):
     os.unlink(path)
 
 
+def at_once(t, place):
+    """Several that make a database at once wait for each other."""
+    db = place + '/at_once.db'
+    all_of_them = [subprocess.Popen([MPITRACE, 'fleet', 'ingest', place + '/all.ndjson', '--db', db], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(6)]
+    said = [p.communicate()[0] for p in all_of_them]
+    t.equal('who comes at once waits', ([p.returncode for p in all_of_them], sum(int(x.split()[0]) if x[0].isdigit() else 0 for x in said)), ([0] * 6, 300))
+    t.equal('and it is whole', fleet('check', '--db', db).returncode, 0)
+
+
 def full(t, place):
     """A disk that is full: said, nothing half, and a repeat ends with each record once. Few bytes a file stand for the disk."""
     db, path = place + '/full.db', place + '/full.ndjson'
@@ -561,6 +570,7 @@ def main():
         ingest(t, place)
         account(t, place)
         outbox(t, place)
+        at_once(t, place)
         killed(t, place)
         full(t, place)
         db = place + '/year.db'
