@@ -204,9 +204,20 @@ static const char node_days[] =
 	"day))"
 	" WITHOUT ROWID; ALTER TABLE node_effects DROP COLUMN lost_week; DELETE FROM estimated;";
 
+/* For pages of an account. */
+static const char by_account[] = "CREATE INDEX jobs_by_account ON jobs(account, loss_core_hours);"
+				 "CREATE INDEX days_by_account ON days(account);";
+
 const struct fleet_migration fleet_migrations[] = {
-	{{tables, sums_of, results, views}}, {{node_costs}}, {{outcomes}}, {{doubtful}},
-	{{account, sums_with_idle}},	     {{since_when}}, {{mondays}},  {{node_days}},
+	{{tables, sums_of, results, views}},
+	{{node_costs}},
+	{{outcomes}},
+	{{doubtful}},
+	{{account, sums_with_idle}},
+	{{since_when}},
+	{{mondays}},
+	{{node_days}},
+	{{by_account}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

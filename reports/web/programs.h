@@ -20,7 +20,8 @@
 	"fleet ingest PATH... --db FILE [--remove] [--sacct] | fleet report --db FILE -o DIR [--user NAME] [--days " \
 	"N] [--jobs " \
 	"N] [--timing] | fleet serve --db FILE [--port P] [--user NAME] [--token-file FILE [--user-header NAME " \
-	"[--all USER] [--site-key FILE]]] [--host NAME] | fleet query SQL --db FILE [--csv] [--json] | fleet " \
+	"[--all USER] [--leads FILE] [--site-key FILE]]] [--host NAME] | fleet query SQL --db FILE [--csv] [--json] " \
+	"| fleet " \
 	"monday --db FILE [--until DAY] [--url URL] [--json] | fleet forget --user NAME --db FILE | fleet " \
 	"check --db FILE"
 

@@ -178,6 +178,49 @@ def privacy(t, place, db):
     s.end()
 
 
+def leads(t, place, db):
+    """Who leads an account sees its jobs, whoever ran them, and nothing of other accounts."""
+    account, foreign = [r['account'] for r in ask(db, 'select account from job_list group by account order by count(distinct user) desc limit 2')]
+    user = ask(db, "select user from job_list where account<>'%s' and user not in (select user from job_list where account='%s') group by user order by count(*) desc limit 1" % (account, account))[0]['user']
+    numbers = {r['name']: r['id'] for r in ask(db, 'select name, id from names where kind=2')}
+    path, token = place + '/leads', place + '/token'
+
+    def write(text, mode=0o644):
+        with open(path, 'w') as f:
+            f.write(text)
+        os.chmod(path, mode)
+
+    write('# of the project\n%s\t%s # until summer\nguest %s\nguest no-such-account\n' % (user, account, account))
+    s = Server(db, '--token-file', token, '--user-header', 'X-Remote-User', '--all', 'admin', '--leads', path)
+    get = lambda name, who: s.get(name, ('X-Remote-User', who), base=s.url + TOKEN + '/')
+    own = 'account-%d.html' % numbers[account]
+    jobs = {a: [r['id'] for r in ask(db, "select id from job_list where account='%s' and user<>'%s' order by loss_core_hours desc limit 5" % (a, user))] for a in (account, foreign)}
+    theirs = {r['user'] for r in ask(db, "select distinct user from job_list where account='%s'" % account)}
+    nobodys = {r['user'] for r in ask(db, 'select distinct user from job_list')} - theirs - {user}
+    page = get(own, user)
+    t.check('a lead sees the account, and who ran what in it', page[0] == 200 and all(u in page[1] for u in theirs), page[0])
+    t.equal('and names no other user', sorted(u for u in nobodys if re.search(r'\b%s\b' % u, re.sub('/home/[^/]+/', '', page[1]))), []) # a program of metrics() lies in a home
+    total = ask(db, "select count(*) as n from job_list where account='%s'" % account)[0]['n']
+    t.check('with the sum of its jobs', '{:,} job'.format(total) in page[1], total)
+    t.equal('jobs of the account, and of no other', [[get('job-%d.html' % i, user)[0] for i in jobs[a]] for a in (account, foreign)], [[200] * 5, [404] * 5])
+    t.equal('each link of it leads somewhere', sorted({l for l in re.findall(r'href="([^"#:]+)"', page[1]) if get(l, user)[0] != 200}), [])
+    t.check('their own page leads to it', own in get('', user)[1] and 'Accounts that you lead' in get('', user)[1])
+    closed = ['account-%d.html' % numbers[foreign], 'programs.html', 'users.html', 'nodes.html', 'accounts.csv', 'users.json', 'metrics', 'jobs-2025-05-05.html']
+    t.equal('nothing else', [n for n in closed if get(n, user)[0] not in (403, 404)], [])
+    t.equal('a lead without jobs sees the account as well', (get('', 'guest')[0], own in get('', 'guest')[1], get(own, 'guest')[0], get('job-%d.html' % jobs[foreign][0], 'guest')[0]), (200, True, 200, 404))
+    t.equal('who leads none sees no account', get(own, sorted(theirs)[0])[0], 404)
+    t.equal('who may see all sees each', [get('account-%d.html' % n, 'admin')[0] for n in list(numbers.values())[:5]], [200] * 5)
+    write('')
+    t.equal('who is a lead no more sees it no more', get(own, user)[0], 404)
+    write('%s %s\n' % (user, account), 0o666)
+    t.equal('a file that anybody may write makes nobody a lead', [get(n, user)[0] for n in (own, '')], [500, 500])
+    write('%s\n' % user)
+    t.equal('nor does a line that is half', get(own, user)[0], 500)
+    s.end()
+    run = fleet('serve', '--db', db, '--token-file', token, '--user-header', 'X', '--leads', path)
+    t.check('and with such a file none begins', run.returncode == 3 and 'leads:1' in run.stderr, run)
+
+
 def hashed(t, place):
     """Names that are hidden in the database: the proxy's user finds theirs by the site's key."""
     db, key, token = place + '/hashed.db', place + '/key', place + '/token'
@@ -273,6 +316,7 @@ def main():
         pages(t, place, db)
         metrics(t, place, db)
         privacy(t, place, db)
+        leads(t, place, db)
         hashed(t, place)
         behind_nginx(t, place, db)
         mistakes(t, place, db)
