@@ -144,6 +144,10 @@ void page_users(struct fleet_page *g);
 void page_user(struct fleet_page *g, sqlite3_int64 id);
 void page_account(struct fleet_page *g, sqlite3_int64 id);
 void page_nodes(struct fleet_page *g);
+/* page_public.c: makes what page_public() and the question public_figures are of. */
+int public_begin(struct site *s);
+extern const char public_figures[];
+void page_public(struct fleet_page *g);
 void page_jobs(struct fleet_page *g);
 void page_day(struct fleet_page *g, sqlite3_int64 day);
 void page_job(struct fleet_page *g, sqlite3_int64 id);

@@ -43,8 +43,12 @@ static const struct table user_tables[] = {
 	{NULL, NULL},
 };
 
+static const struct table public_tables[] = {{"figures", public_figures}, {NULL, NULL}};
+
 static const struct table *tables_of(const struct site *s)
 {
+	if (s->r->public_least > 0)
+		return public_tables;
 	return s->user != 0 ? user_tables : tables;
 }
 
@@ -139,6 +143,12 @@ static int put_one(struct site *s, const char *name, struct fleet_page *g)
 static int put_page(struct site *s, const char *name, FILE *out)
 {
 	struct fleet_page g = {.p = {.out = out}, .site = s};
+	if (s->r->public_least > 0) {
+		if (strcmp(name, "index.html") != 0)
+			return -ENOENT;
+		page_public(&g);
+		return g.rc;
+	}
 	if (s->user != 0 && strcmp(name, "index.html") == 0) {
 		page_user(&g, s->user);
 		return g.rc;
@@ -173,9 +183,10 @@ int site_each_plain(struct site *s, int (*take)(struct site *s, const char *name
 {
 	char name[64];
 	int rc = 0;
-	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]) && rc == 0 && s->user == 0; i++)
+	bool all = s->user == 0 && s->r->public_least == 0;
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]) && rc == 0 && all; i++)
 		rc = take(s, plain[i].name);
-	if (s->user != 0)
+	if (!all)
 		rc = take(s, "index.html");
 	for (const struct table *t = tables_of(s); t->name != NULL && rc == 0; t++) {
 		snprintf(name, sizeof(name), "%s.csv", t->name);
@@ -242,7 +253,7 @@ static int find_user(struct site *s)
 
 int site_begin(struct site *s)
 {
-	int rc = s->r->user != NULL ? find_user(s) : 0;
+	int rc = s->r->user != NULL ? find_user(s) : s->r->public_least > 0 ? public_begin(s) : 0;
 	if (rc == 0)
 		find_days(s);
 	return rc;

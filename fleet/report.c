@@ -98,6 +98,8 @@ static int write_jobs(struct site *s)
 static int write_all(struct site *s)
 {
 	int rc = site_each_plain(s, write_file);
+	if (s->r->public_least > 0)
+		return rc;
 	if (rc == 0 && s->user == 0)
 		rc = write_each(s, "program", "SELECT DISTINCT program FROM user_programs WHERE program>0");
 	if (rc == 0 && s->user == 0)

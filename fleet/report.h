@@ -13,6 +13,7 @@ struct fleet_report {
 	unsigned jobs;		   /* so many of those that lost most are on a page, and have one of their own */
 	const char *user;	   /* pages of this one alone, which name nobody else; NULL: of all */
 	const struct leads *leads; /* accounts whose jobs this user sees as well, or NULL */
+	unsigned public_least;	   /* figures for anybody alone, each of at least so many users; 0: pages as above */
 	bool timing;		   /* say on standard error how long each page took */
 };
 

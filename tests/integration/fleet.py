@@ -488,6 +488,36 @@ def own_pages(t, place, db):
     shutil.rmtree(out)
 
 
+def anybody(t, place, db):
+    """Figures for anybody: each number is of so many users, and nobody is named."""
+    out, least = place + '/public', 5
+    run = fleet('report', '--db', db, '--public', str(least), '-o', out)
+    t.equal('figures for anybody are a page and its data', (run.returncode, run.stderr, sorted(os.listdir(out))), (0, '', ['figures.csv', 'figures.json', 'index.html']))
+    cells, users = {}, {}
+    records = [json.loads(x) for x in lines(place + '/year.ndjson')]
+    day = lambda r: calendar.timegm(time.strptime(r['start'][:10], '%Y-%m-%d')) // 86400
+    for r in records:
+        key = time.strftime('%Y-%m-%d', time.gmtime(day(r) // 7 * 7 * 86400)), os.path.basename(r['program'])
+        cells[key] = cells.get(key, 0) + r['core_hours']
+        users.setdefault(key, set()).add(r['user'])
+    shown = {(r['week'], r['program']): float(r['core_hours']) for r in csv.DictReader(io.StringIO(open(out + '/figures.csv', newline='').read()))}
+    weeks = {w for w, _ in shown}
+    others = {w: [k for k in cells if k[0] == w and k not in shown] for w in weeks}
+    t.check('it has weeks, programs and others', len(weeks) > 40 and len({p for _, p in shown}) > 10 and (sorted(weeks)[3], '') in shown, len(shown))
+    t.equal('each program in a week is of enough users', [k for k in shown if k[1] and len(users[k]) < least], [])
+    t.equal('so are the others', [w for w in weeks if others[w] and ((w, '') in shown) != (len(set().union(*(users[k] for k in others[w]))) >= least)], [])
+    wrong = [k for k, hours in shown.items() if abs(hours - (cells[k] if k[1] else sum(cells[x] for x in others[k[0]]))) > 1e-3 * hours]
+    t.equal('and the numbers are theirs', wrong, [])
+    text = ''.join(open(out + '/' + name, encoding='utf-8').read() for name in os.listdir(out))
+    named = {str(r[k]) for r in records[:2000] for k in ('user', 'account', 'id', 'program')} | {'nodes.html', 'users.html'}
+    t.equal('nobody is named', sorted(x for x in named if x in text)[:5], [])
+    run = fleet('report', '--db', db, '--public', '1000', '-o', out)
+    t.check('of fewer users there is nothing', run.returncode == 0 and 'too few users' in open(out + '/index.html').read() and len(lines(out + '/figures.csv')) == 1, run)
+    for words in (('--public', '1'), ('--public', 'x'), ('--public', '5', '--user', 'user001')):
+        t.equal('%s: wrong use' % (words,), fleet('report', '--db', db, '-o', out, *words).returncode, 2)
+    shutil.rmtree(out)
+
+
 def hostile(t, place):
     db, out = place + '/evil.db', place + '/evil'
     r = json.loads(lines(place + '/few.ndjson')[0])
@@ -578,6 +608,7 @@ def main():
         fleet('ingest', place + '/year.ndjson', '--db', db)
         pages(t, place, db)
         own_pages(t, place, db)
+        anybody(t, place, db)
         with open(place + '/truth.json') as f:
             judged(t, db, json.load(f))
         over_time(t, place)
