@@ -513,6 +513,11 @@ def anybody(t, place, db):
     t.equal('nobody is named', sorted(x for x in named if x in text)[:5], [])
     run = fleet('report', '--db', db, '--public', '1000', '-o', out)
     t.check('of fewer users there is nothing', run.returncode == 0 and 'too few users' in open(out + '/index.html').read() and len(lines(out + '/figures.csv')) == 1, run)
+    few = [dict(records[0], id='p%d' % i, user='u%d' % i, program='/a/x' if i < 5 else '/a/y', start='2025-03-0%dT00:00:00Z' % (i % 5 + 1)) for i in range(6)]
+    fleet('ingest', '-', '--db', place + '/few.db', input='\n'.join(map(json.dumps, few + [dict(few[0], id='end', start='2025-04-01T00:00:00Z')])))
+    fleet('report', '--db', place + '/few.db', '--public', '5', '-o', out)
+    got = [(r['program'], int(r['jobs'])) for r in csv.DictReader(io.StringIO(open(out + '/figures.csv', newline='').read()))]
+    t.equal('one user beside five is no others of one', got, [('', 6)])
     for words in (('--public', '1'), ('--public', 'x'), ('--public', '5', '--user', 'user001')):
         t.equal('%s: wrong use' % (words,), fleet('report', '--db', db, '-o', out, *words).returncode, 2)
     shutil.rmtree(out)
