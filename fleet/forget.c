@@ -7,6 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What was the user's alone: programs lie in their home, accounts have their name. Nodes (7) stand in what runs are
+ * made of. */
+static const char unused_names[] =
+	"DELETE FROM names WHERE id>0 AND kind<>7 AND id NOT IN (SELECT user FROM jobs UNION SELECT account FROM jobs"
+	" UNION SELECT partition FROM jobs UNION SELECT program FROM jobs UNION SELECT build FROM jobs UNION SELECT mpi"
+	" FROM jobs UNION SELECT issue FROM jobs UNION SELECT cluster FROM jobs)";
+
 /* ?1: the number of the name. ?2: the name. ?3: as a word in a text, with a space on either side. */
 #define SET_ASIDE 1 /* the step that removes what was set aside */
 static const char *const steps[] = {
@@ -19,11 +26,7 @@ static const char *const steps[] = {
 	"DELETE FROM node_jobs WHERE job NOT IN (SELECT id FROM jobs)",
 	"DELETE FROM mondays WHERE ' '||key||' ' GLOB ?3 OR ' '||sentence||' ' GLOB ?3",
 	"DELETE FROM names WHERE id=?1",
-	/* What was the user's alone: programs lie in their home, accounts have their name. Nodes
-	 * (7) stand in what runs are made of. */
-	"DELETE FROM names WHERE id>0 AND kind<>7 AND id NOT IN (SELECT user FROM jobs UNION SELECT account FROM jobs"
-	" UNION SELECT partition FROM jobs UNION SELECT program FROM jobs UNION SELECT build FROM jobs UNION SELECT mpi"
-	" FROM jobs UNION SELECT issue FROM jobs UNION SELECT cluster FROM jobs)",
+	unused_names,
 	"DELETE FROM program_versions WHERE program NOT IN (SELECT id FROM names)",
 	"DELETE FROM program_ranks WHERE program NOT IN (SELECT id FROM names)",
 	"DELETE FROM days WHERE program NOT IN (SELECT id FROM names)",
