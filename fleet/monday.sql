@@ -8,9 +8,9 @@
 --   link          the page that it is about, which the recipient may see; or empty
 --   covers, mostly  what it is about, and whose more than half of it is: nobody is told the same twice
 -- Anybody may have made a name: plain() leaves no line break in it. said() has core-hours as people say them.
-WITH w AS MATERIALIZED (
+WITH v AS MATERIALIZED (
 	SELECT j.*, CASE u.name WHEN '' THEN 'somebody who is not named' ELSE plain(u.name) END AS who, plain(u.name) AS recipient,
-		plain(p.name) AS path, plain(replace(p.name, rtrim(p.name, replace(p.name, '/', '')), '')) AS code,
+		plain(p.name) AS path, plain(replace(p.name, rtrim(p.name, replace(p.name, '/', '')), '')) AS base,
 		replace(plain(i.name), '_', ' ') AS cause, plain(j.job) AS number,
 		CASE WHEN u.name='' THEN 'For the user of these jobs, whom their records do not name:' WHEN u.name LIKE 'h:%' THEN 'Hello,'
 			ELSE 'Dear ' || plain(u.name) || ',' END || char(10) || char(10) AS dear,
@@ -18,6 +18,9 @@ WITH w AS MATERIALIZED (
 		CASE j.user WHEN 0 THEN '' ELSE 'user-' || j.user || '.html' END AS user_page
 	FROM jobs j JOIN names u ON u.id=j.user JOIN names p ON p.id=j.program JOIN names i ON i.id=j.issue
 	WHERE j.start>=?1 AND j.start<?2),
+named AS (SELECT base AS name, count(DISTINCT program) AS programs FROM v GROUP BY base),
+w AS MATERIALIZED ( -- where several programs have a name, by their paths
+	SELECT v.*, CASE programs WHEN 1 THEN base ELSE path END AS code FROM v JOIN named n ON n.name=v.base),
 hung AS (
 	SELECT who, recipient, path, code, dear, number, job_page, count(*) AS n, total(hung_core_hours) AS hours, max(hung_core_hours)
 	FROM w WHERE hung_core_hours>0 GROUP BY user, program),

@@ -369,6 +369,9 @@ def mailed(t, place):
     t.check('who is not named is nobody\'s "dear"', 'Dear' not in text and 'For the user of these jobs' in text and not re.search(r'\bof  ?\(', text), text[:1500])
     said, text = mail([dict(hung, core_hours=0.3, hung_core_hours=0.2)])
     t.check('small numbers are no zeros', 'held 0.2 core-hours' in text and not re.search(r'\b0 (core-hours|of)', text), text[:800])
+    said, text = mail([dict(r, program='/home/u%d/a.out' % (i % 3)) for i, r in enumerate(week[:60])])
+    lost = [s['text'] for s in said['sentences'] if s['kind'] == 'program lost']
+    t.check('programs of one name are told apart by their paths', len(lost) == 3 and len({s.split()[0] for s in lost}) == 3 and all(s.startswith('/home/u') for s in lost), lost)
     idle = [dict(r, user='idler', hours=dict(r['hours'], idle=0.8 * r['core_hours'])) if i % 2 else r for i, r in enumerate(week[:200])]
     said, text = mail(idle)
     sums = ask(db, 'select total(core_hours * (1 - useful)) as h from jobs')[0]['h']
