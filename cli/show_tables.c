@@ -1,4 +1,5 @@
 /* show_tables.c - tables of `mpitrace show`: operations, wait states, call sites, dearest first. */
+#include "base/path.h"
 #include "cli/print.h"
 #include "cli/show_text.h"
 
@@ -60,12 +61,6 @@ void show_operations(const cJSON *a)
 
 #define FUNCTION_COLUMNS 74
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* "halo.c:41 exchange" if that has room on the line; else the function has a line of its own. */
 void show_place(const cJSON *site, int room)
 {
@@ -74,12 +69,12 @@ void show_place(const cJSON *site, int room)
 	const char *name = json_text(site, "function_short", json_text(site, "function", ""));
 	const char *module = json_text(site, "module_short", json_text(site, "module", ""));
 	if (file[0] != 0)
-		snprintf(at, sizeof(at), "%.100s:%.0f ", last_part(file), json_number_or(site, "line", 0));
+		snprintf(at, sizeof(at), "%.100s:%.0f ", path_name(file), json_number_or(site, "line", 0));
 	bool in_module = file[0] == 0 && module[0] != 0, is_short = json_text(site, "module_short", "")[0] != 0;
 	snprintf(function, sizeof(function), "%.120s%s%.100s", name, in_module ? " in " : "",
 		 !in_module ? ""
 		 : is_short ? module
-			    : last_part(module));
+			    : path_name(module));
 	bool fits = (int)(strlen(at) + strlen(function)) <= room;
 	put_plain(stdout, at, room);
 	if (!fits)

@@ -1,6 +1,7 @@
 /* finish.c - see finish.h. In: out/<node>.mpic.  Out: out/job.mpix, out/report.html, out/log.txt.
  * First a page from totals, then, as far as the time goes, the whole analysis in its place. */
 #include "collect/finish.h"
+#include "base/path.h"
 #include "collect/queue.h"
 #include "collect/traces.h"
 
@@ -426,8 +427,7 @@ static void remove_directories(const char *out)
 	if (slash == NULL || slash == job)
 		return;
 	*slash = '\0';
-	slash = strrchr(job, '/');
-	if (strncmp(slash != NULL ? slash + 1 : job, "mpitrace-", 9) == 0)
+	if (strncmp(path_name(job), "mpitrace-", 9) == 0)
 		rmdir(job);
 }
 

@@ -1,4 +1,5 @@
 /* page.c - see page.h. */
+#include "base/path.h"
 #include "fleet/assets.h"
 #include "fleet/page.h"
 #include "format/issues.h"

@@ -6,6 +6,7 @@
  * closed, or asked for a function, is looked at, in case it lies where another one was. */
 #include "pmpi/modules.h"
 
+#include "base/path.h"
 #include "pmpi/redact.h"
 
 #include "format/mpic.h"
@@ -99,8 +100,7 @@ static bool note_fortran_layer(const char *path, const struct module *m)
 {
 	static const char *const names[] = {"libmpi_mpifh.so", "libmpi_usempif08.so", "libmpichfort.so",
 					    "libmpifort.so"};
-	const char *slash = strrchr(path, '/');
-	const char *base = slash != NULL ? slash + 1 : path;
+	const char *base = path_name(path);
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strncmp(base, names[i], strlen(names[i])) == 0) {
 			unsigned at = mpi_code_len[0] != 0;

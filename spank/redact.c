@@ -1,6 +1,7 @@
 /* redact.c - see redact.h. In: the layout of a step, and the site's word.  Out: the layout without it; the agent and
  * the tracer, which know more, obey the key `redact`. */
 #include "spank/redact.h"
+#include "base/path.h"
 #include "spank/policy/policy.h"
 
 #include <fcntl.h>
@@ -63,8 +64,7 @@ static void redact_hosts(struct layout *l, uint32_t job)
 static void redact_paths(struct layout *l)
 {
 	char program[1024];
-	const char *path = layout_text(l, LAYOUT_PROGRAM), *slash = strrchr(path, '/');
-	snprintf(program, sizeof(program), "%s", slash != NULL ? slash + 1 : path);
+	snprintf(program, sizeof(program), "%s", path_name(layout_text(l, LAYOUT_PROGRAM)));
 	layout_set(l, LAYOUT_PROGRAM, program);
 	layout_set(l, LAYOUT_SUBMIT, "");
 }

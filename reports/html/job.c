@@ -1,4 +1,5 @@
 /* job.c - see job.h. */
+#include "base/path.h"
 #include "format/issues.h"
 #include "reports/html/html.h"
 #include "reports/html/job.h"
