@@ -1,6 +1,7 @@
 /* redact.c - see redact.h. In: the layout of a step, and the site's word.  Out: the layout without it; the agent and
  * the tracer, which know more, obey the key `redact`. */
 #include "spank/redact.h"
+#include "base/fnv.h"
 #include "base/path.h"
 #include "spank/policy/policy.h"
 
@@ -17,14 +18,6 @@ const char *redact_names(unsigned what, char ret_text[64])
 	return ret_text;
 }
 
-/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/. */
-static uint64_t add(uint64_t hash, const char *text)
-{
-	for (; *text != '\0'; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-	return hash;
-}
-
 /* The machine's id is known on the machine only (machine-id(5)), so that nobody finds the host by trying names. */
 static void stand_in(const char *host, uint32_t job, char ret_name[32])
 {
@@ -35,7 +28,7 @@ static void stand_in(const char *host, uint32_t job, char ret_name[32])
 		close(fd);
 	id[n > 0 ? n : 0] = '\0';
 	snprintf(number, sizeof(number), "%u", job);
-	uint64_t hash = add(add(add(0xcbf29ce484222325u, id), host), number);
+	uint64_t hash = fnv_text(fnv_text(fnv_text(FNV_SEED, id), host), number);
 	hash ^= hash >> 32;
 	snprintf(ret_name, 32, "h%08x", (unsigned)(uint32_t)hash);
 }
