@@ -1,4 +1,5 @@
 /* report.c - see report.h. Pages that name jobs come first, then pages of these jobs. */
+#include "base/clock.h"
 #include "fleet/page.h"
 
 #include "base/atomic_file.h"
@@ -8,14 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-
-static double now_s(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static int path_of(const struct site *s, const char *name, char ret_path[PATH_MAX])
 {

@@ -1,6 +1,7 @@
 /* process.c - see process.h. Everything here happens once; nothing here may fail loudly. */
 #include "pmpi/process.h"
 
+#include "base/clock.h"
 #include "pmpi/modules.h"
 #include "pmpi/notes.h"
 #include "pmpi/processor.h"
@@ -170,8 +171,7 @@ static void tables_share(bool share)
 /* Nanoseconds of so many records of one signature. */
 static uint64_t time_records(struct stream *s, uint64_t *words)
 {
-	struct timespec before, after;
-	clock_gettime(CLOCK_MONOTONIC, &before);
+	int64_t before_ns = now_ns();
 	for (int i = 0; i < CALIBRATION_CALLS; i++) {
 		struct call_span span;
 		s->open.inside = 0;
@@ -180,8 +180,7 @@ static uint64_t time_records(struct stream *s, uint64_t *words)
 		span_stop(&span, MPI_SUCCESS);
 		span_end(&span, words, 2);
 	}
-	clock_gettime(CLOCK_MONOTONIC, &after);
-	return (uint64_t)((after.tv_sec - before.tv_sec) * 1000000000ll + after.tv_nsec - before.tv_nsec);
+	return (uint64_t)(now_ns() - before_ns);
 }
 
 /* What one record costs here: the whole path, on a signature that no call has, taken back afterwards. */

@@ -1,5 +1,6 @@
 /* feed.c - see feed.h. */
 #include "postproc/live/feed.h"
+#include "base/clock.h"
 #include "postproc/live/feed_reader.h"
 
 #include <arpa/inet.h>
@@ -11,7 +12,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FEED_ACCEPTED_AT_ONCE 32 /* then all are heard again, before others take their places */
@@ -28,13 +28,6 @@ struct feed {
 	VEC(struct feed_reader) readers;
 	int64_t active_ns;
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
 
 /* ---- where readers come ---- */
 

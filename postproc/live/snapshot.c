@@ -2,6 +2,7 @@
  * step is joined, so that peers, communicators and places are the step's. */
 #include "postproc/live/snapshot.h"
 
+#include "base/clock.h"
 #include "base/hostlist.h"
 #include "base/json.h"
 #include "postproc/lines/lines.h"
@@ -72,16 +73,9 @@ static enum live_node_state node_state(const struct snapshot *l, size_t i, int64
 	return now_ns - n->realtime_ns > 2 * n->gap_ns + LATE_NS ? NODE_LAGS : NODE_SAMPLED;
 }
 
-static int64_t realtime_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 static int look_at_nodes(struct snapshot *l)
 {
-	int64_t now_ns = realtime_ns();
+	int64_t now_ns = clock_ns(CLOCK_REALTIME);
 	l->over = true;
 	for (size_t i = 0; i < l->nodes.n; i++) {
 		const struct live_node *n = &l->nodes.at[i];

@@ -1,5 +1,6 @@
 /* child.c - see child.h. */
 #include "spank/warden/child.h"
+#include "base/clock.h"
 #include "spank/warden/environment.h"
 
 #include <errno.h>
@@ -13,18 +14,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define REAP_TRIES 100 /* of 10 ms */
 #define STOPS_MAX 100  /* whoever stops it more often wants it stopped */
-
-double seconds_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 bool program_is_trusted(const char *program)
 {
@@ -156,7 +149,7 @@ void child_hurry(pid_t pid)
 
 int child_wait(pid_t pid, double seconds)
 {
-	double end = seconds_now() + seconds;
+	double end = now_s() + seconds;
 	int status, stops = 0;
 	for (;;) {
 		pid_t got = waitpid(pid, &status, WNOHANG | WUNTRACED);
@@ -164,7 +157,7 @@ int child_wait(pid_t pid, double seconds)
 			kill(-pid, SIGCONT);
 		else if (got == pid && !WIFSTOPPED(status))
 			break;
-		if (seconds_now() >= end) {
+		if (now_s() >= end) {
 			child_kill(pid);
 			return -ETIME;
 		}
