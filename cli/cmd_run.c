@@ -610,8 +610,7 @@ static int run(int argc, char **argv)
 		code = launcher_choose(&r.launcher, r.ranks, r.mpirun_args, r.oversubscribe, r.program);
 	if (code != 0)
 		return code;
-	ssize_t n = readlink("/proc/self/exe", r.self, sizeof(r.self) - 1);
-	r.self[n > 0 ? n : 0] = '\0';
+	path_self(r.self, sizeof(r.self));
 	code = reserve(&r, &e);
 	if (code == 0)
 		code = (r.launcher.by_plugin ? run_by_plugin : run_here)(&r, &e);

@@ -2,6 +2,7 @@
  * Out: a verdict a node. The step is this program again (`doctor --step`): it looks at what it was given, and where it
  * was given nothing, at the installation of its node. */
 #include "base/hostlist.h"
+#include "base/path.h"
 #include "cli/capture.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
@@ -132,8 +133,7 @@ struct attempt {
 static void exec_srun(const char *node, int said)
 {
 	char exe[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
+	path_self(exe, sizeof(exe));
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	dup2(null, STDIN_FILENO);
 	dup2(said, STDOUT_FILENO);

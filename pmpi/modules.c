@@ -146,8 +146,7 @@ static const char *path_of(const struct dl_phdr_info *info, bool is_program)
 	size_t used = 0;
 	path[0] = '\0';
 	if (is_program) {
-		ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-		path[n > 0 ? n : 0] = '\0';
+		path_self(path, sizeof(path));
 		return path;
 	}
 	if (info->dlpi_name[0] != '/' && strchr(info->dlpi_name, '/') != NULL &&

@@ -2,6 +2,7 @@
 #include "pmpi/process.h"
 
 #include "base/clock.h"
+#include "base/path.h"
 #include "pmpi/modules.h"
 #include "pmpi/notes.h"
 #include "pmpi/processor.h"
@@ -77,8 +78,7 @@ static void copy_env(char *to, size_t cap, const char *name, const char *before)
 static void read_exe(void)
 {
 	char path[sizeof(segfile->exe)] = "", hidden[sizeof(segfile->exe) + 8];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	path[n > 0 ? n : 0] = '\0';
+	path_self(path, sizeof(path));
 	snprintf(segfile->exe, sizeof(segfile->exe), "%s", redact_path(path, hidden, sizeof(hidden)));
 }
 
