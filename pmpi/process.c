@@ -3,11 +3,11 @@
 
 #include "base/clock.h"
 #include "base/path.h"
+#include "base/slurp.h"
 #include "pmpi/modules.h"
 #include "pmpi/notes.h"
 #include "pmpi/processor.h"
 #include "pmpi/redact.h"
-#include "pmpi/slurp.h"
 #include "pmpi/transport.h"
 
 #include <dlfcn.h>

@@ -3,12 +3,11 @@
 #include "spank/redact.h"
 #include "base/fnv.h"
 #include "base/path.h"
+#include "base/slurp.h"
 #include "spank/policy/policy.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *redact_names(unsigned what, char ret_text[64])
 {
@@ -21,12 +20,8 @@ const char *redact_names(unsigned what, char ret_text[64])
 /* The machine's id is known on the machine only (machine-id(5)), so that nobody finds the host by trying names. */
 static void stand_in(const char *host, uint32_t job, char ret_name[32])
 {
-	char id[64] = "", number[16];
-	int fd = open("/etc/machine-id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, id, sizeof(id) - 1) : 0;
-	if (fd >= 0)
-		close(fd);
-	id[n > 0 ? n : 0] = '\0';
+	char id[64], number[16];
+	slurp("/etc/machine-id", id, sizeof(id));
 	snprintf(number, sizeof(number), "%u", job);
 	uint64_t hash = fnv_text(fnv_text(fnv_text(FNV_SEED, id), host), number);
 	hash ^= hash >> 32;
