@@ -2,6 +2,7 @@
 #include "base/path.h"
 #include "cli/print.h"
 #include "cli/show_text.h"
+#include "reports/text/shares.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,13 +14,6 @@ static void put_bar(double share, int width)
 	for (int i = 0; i < width; i++)
 		putchar(i < full ? '#' : '.');
 	putchar('\n');
-}
-
-/* The traced region begins behind MPI_Init and ends before MPI_Finalize: they have no share of it. */
-static bool in_region(const cJSON *op)
-{
-	const char *name = json_text(op, "op", "?");
-	return strncmp(name, "MPI_Init", 8) != 0 && strcmp(name, "MPI_Finalize") != 0;
 }
 
 /* Of ranks that died; so the rows do not add up to the time in MPI. */
@@ -46,7 +40,7 @@ void show_operations(const cJSON *a)
 		       "  %-22s %13s %11s %8s %11s\n",
 		       threaded ? "threads" : "ranks", "", "calls", "time", "share", "bytes");
 	for (size_t i = 0; i < n && i < SHOW_TOP; i++) {
-		double share = in_region(rows[i]) ? json_number(rows[i], "time_s") / whole_s : NAN;
+		double share = op_in_region(rows[i]) ? json_number(rows[i], "time_s") / whole_s : NAN;
 		printf("  %-22s %13s %11s %8s %11s ", show_name(json_text(rows[i], "op", "?"), 22, false).s,
 		       show_known(rows[i], "calls", count_text).s, show_known(rows[i], "time_s", seconds_text).s,
 		       isnan(share) ? "-" : share_text(share).s, show_known(rows[i], "bytes", bytes_text).s);
