@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INDENT 7
 #define ISSUES_SHOWN 5 /* in full; of the others what they are */
 
 static bool is_judged(const cJSON *a)

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROGRAMS_MAX 12
 #define STEPS_SHOWN 1000
 
 /* ---- steps ---- */
