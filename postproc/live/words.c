@@ -14,7 +14,7 @@ const char *live_op(const struct snapshot *l, const struct sig *sig)
 {
 	if (sig == NULL)
 		return "MPI_Init";
-	return sig->op == NONE ? "an MPI call" : l->step.ops.at[sig->op];
+	return sig_op(&l->step, sig);
 }
 
 int32_t live_peer(const struct sig *sig)

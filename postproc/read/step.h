@@ -312,6 +312,18 @@ void step_reason(struct step *s, const char *fmt, ...) __attribute__((format(pri
 uint32_t step_op(struct step *s, const char *name);
 #define TIME_MAX_NS 10000000000000000 /* 115 days: later or earlier is damage */
 
+/* The name of its MPI function; unknown where that is not known. */
+static inline const char *sig_op_or(const struct step *s, const struct sig *sig, const char *unknown)
+{
+	return sig->op == NONE ? unknown : s->ops.at[sig->op];
+}
+
+/* The same for a sentence. */
+static inline const char *sig_op(const struct step *s, const struct sig *sig)
+{
+	return sig_op_or(s, sig, "an MPI call");
+}
+
 /* Sums of hostile times must not overflow. */
 static inline void add_ns(int64_t *sum, int64_t ns)
 {

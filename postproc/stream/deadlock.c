@@ -47,11 +47,6 @@ static bool is_in_its_call(const struct step *s, const struct process *p, enum p
 
 /* ---- messages and requests ---- */
 
-static const char *op_of(const struct step *s, const struct sig *sig)
-{
-	return sig->op != NONE ? s->ops.at[sig->op] : NULL;
-}
-
 static bool is_under_way(const struct stream *st, uint32_t rank, const struct want *w)
 {
 	uint32_t comm = w->kind == WANT_MESSAGE || w->kind == WANT_RECEIVER ? st->step->comms.at[w->comm].same : NONE;
@@ -86,7 +81,7 @@ static enum request_needs needs_part(const struct stream *st, uint32_t rank, con
 				  .comm = whole->comm,
 				  .channel = CHANNEL_COLLECTIVES,
 				  .k = whole->k,
-				  .op = op_of(st->step, &st->step->ranks[rank]->sigs.at[part->sig]),
+				  .op = sig_op_or(st->step, &st->step->ranks[rank]->sigs.at[part->sig], NULL),
 				  .coll = part->coll,
 				  .root = st->step->ranks[rank]->sigs.at[part->sig].peer};
 	return REQUEST_WANTS;
