@@ -324,6 +324,17 @@ static inline const char *sig_op(const struct step *s, const struct sig *sig)
 	return sig_op_or(s, sig, "an MPI call");
 }
 
+/* Assertions as Open MPI and MPICH number them: their bits do not overlap. */
+static inline bool rma_asserts_nocheck(const struct sig *sig)
+{
+	return (sig->call.assertion & (1u | 1024u)) != 0;
+}
+
+static inline bool rma_asserts_noprecede(const struct sig *sig)
+{
+	return (sig->call.assertion & (2u | 8192u)) != 0;
+}
+
 /* Sums of hostile times must not overflow. */
 static inline void add_ns(int64_t *sum, int64_t ns)
 {

@@ -214,6 +214,11 @@ static inline uint32_t shard_of(const struct stream *st, uint32_t rank)
 	return (uint32_t)((uint64_t)rank * st->nshards / st->step->nranks);
 }
 
+static inline const struct sig *shard_sig(const struct shard *sh, uint32_t rank, uint32_t sig_at)
+{
+	return &sh->stream->step->ranks[rank]->sigs.at[sig_at];
+}
+
 static inline struct mail *mail_to(const struct shard *sh, uint32_t to)
 {
 	return &sh->stream->mail[(size_t)sh->number * sh->stream->nshards + to];
