@@ -215,19 +215,6 @@ static void put_result(cJSON *to, const struct replay_result *r)
 	json_put(to, "gain_high", r->gain_high);
 }
 
-static void put_model(cJSON *root, const struct replay *replay)
-{
-	static const char *const names[] = {"in_node", "between_nodes"};
-	cJSON *model = json_object(root, "model");
-	for (unsigned i = 0; i < 2; i++) {
-		double latency, bandwidth;
-		replay_model(replay, i, &latency, &bandwidth);
-		cJSON *m = json_object(model, names[i]);
-		json_put_null_or(m, "latency_s", latency > 0 ? latency / 1e9 : NAN);
-		json_put_null_or(m, "bytes_per_s", bandwidth > 0 ? bandwidth : NAN);
-	}
-}
-
 static cJSON *result_json(const struct whatif *x, const struct replay *replay, const struct replay_result *r)
 {
 	cJSON *root = cJSON_CreateObject(), *what;
@@ -244,7 +231,7 @@ static cJSON *result_json(const struct whatif *x, const struct replay *replay, c
 		json_push_text(what, text);
 	}
 	put_result(root, r);
-	put_model(root, replay);
+	replay_put_model(replay, json_object(root, "model"));
 	return root;
 }
 
