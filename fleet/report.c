@@ -1,5 +1,6 @@
 /* report.c - see report.h. Pages that name jobs come first, then pages of these jobs. */
 #include "base/clock.h"
+#include "base/sort.h"
 #include "fleet/page.h"
 
 #include "base/atomic_file.h"
@@ -59,16 +60,10 @@ static int write_each(struct site *s, const char *kind, const char *sql)
 	return rc;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	const sqlite3_int64 *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
 static void seal(struct site *s)
 {
 	size_t kept = 0;
-	vec_sort(&s->linked, by_id);
+	vec_sort(&s->linked, sort_by_i64);
 	for (size_t i = 0; i < s->linked.n; i++)
 		if (i == 0 || s->linked.at[i] != s->linked.at[i - 1])
 			s->linked.at[kept++] = s->linked.at[i];

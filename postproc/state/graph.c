@@ -3,6 +3,7 @@
 
 #include "base/index.h"
 #include "base/search.h"
+#include "base/sort.h"
 
 #include <string.h>
 
@@ -636,12 +637,6 @@ void graph_done(struct graph *g)
 	memset(g, 0, sizeof(*g));
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
 int graph_waiters(struct graph *g, uint32_t rank, uint8_t *seen, struct graph_ranks *ret_ranks)
 {
 	VEC(uint32_t) todo = {0};
@@ -661,6 +656,6 @@ int graph_waiters(struct graph *g, uint32_t rank, uint8_t *seen, struct graph_ra
 		seen[todo.at[i]] = 0;
 	g->work += todo.n;
 	vec_done(&todo);
-	vec_sort(ret_ranks, by_number);
+	vec_sort(ret_ranks, sort_by_u32);
 	return code;
 }
