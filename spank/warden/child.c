@@ -1,5 +1,6 @@
 /* child.c - see child.h. */
 #include "spank/warden/child.h"
+#include "base/become.h"
 #include "base/clock.h"
 #include "spank/warden/environment.h"
 
@@ -73,25 +74,19 @@ bool detach_self(const int *keep, int nkeep)
 	return arrange_descriptors(keep, nkeep) && chdir("/") == 0;
 }
 
-static void limit(int resource, uint64_t value)
-{
-	struct rlimit r = {value, value};
-	setrlimit((__rlimit_resource_t)resource, &r);
-}
-
 static void set_limits(const struct child *c)
 {
-	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_MEMLOCK, 0);
-	limit(RLIMIT_MSGQUEUE, 0);
+	become_limited(RLIMIT_CORE, 0);
+	become_limited(RLIMIT_MEMLOCK, 0);
+	become_limited(RLIMIT_MSGQUEUE, 0);
 	if (c->address_bytes > 0)
-		limit(RLIMIT_AS, c->address_bytes);
+		become_limited(RLIMIT_AS, c->address_bytes);
 	if (c->data_bytes > 0)
-		limit(RLIMIT_DATA, c->data_bytes);
+		become_limited(RLIMIT_DATA, c->data_bytes);
 	if (c->cpu_seconds > 0)
-		limit(RLIMIT_CPU, c->cpu_seconds);
+		become_limited(RLIMIT_CPU, c->cpu_seconds);
 	if (c->alone)
-		limit(RLIMIT_NPROC, 0);
+		become_limited(RLIMIT_NPROC, 0);
 }
 
 static void be_idle(void)
