@@ -89,14 +89,19 @@ static int look_at_nodes(struct snapshot *l)
 	return 0;
 }
 
+struct looking_for {
+	const struct step *step;
+	struct missing *missing;
+};
+
 static int add_missing(void *context, const char *name)
 {
-	struct snapshot *l = context;
-	for (size_t i = 0; i < l->step.nodes.n; i++)
-		if (strcmp(l->step.nodes.at[i].name, name) == 0)
+	const struct looking_for *l = context;
+	for (size_t i = 0; i < l->step->nodes.n; i++)
+		if (strcmp(l->step->nodes.at[i].name, name) == 0)
 			return 0;
 	char *copy = strdup(name);
-	if (copy == NULL || l->missing.n >= MISSING_MAX || vec_push(&l->missing, copy) < 0) {
+	if (copy == NULL || l->missing->n >= MISSING_MAX || vec_push(l->missing, copy) < 0) {
 		free(copy);
 		return -ENOMEM;
 	}
@@ -104,13 +109,21 @@ static int add_missing(void *context, const char *name)
 }
 
 /* By the list of nodes that each of them has. */
-static void find_missing(struct snapshot *l)
+void missing_find(const struct step *s, struct missing *m)
 {
 	const char *list = "";
-	for (size_t i = 0; i < l->step.nodes.n && list[0] == '\0'; i++)
-		list = json_text(l->step.nodes.at[i].meta, "nodelist", "");
-	if (l->step.nodes.n < l->step.nnodes)
-		hostlist_each(list, add_missing, l);
+	missing_done(m);
+	for (size_t i = 0; i < s->nodes.n && list[0] == '\0'; i++)
+		list = json_text(s->nodes.at[i].meta, "nodelist", "");
+	if (s->nodes.n < s->nnodes)
+		hostlist_each(list, add_missing, &(struct looking_for){s, m});
+}
+
+void missing_done(struct missing *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		free(m->at[i]);
+	vec_done(m);
 }
 
 /* ---- ranks ---- */
@@ -247,7 +260,7 @@ int snapshot(char *const *paths, size_t npaths, struct snapshot *before, struct 
 			    paths[0]);
 	if (code == 0) {
 		lines_resolve(&l.step);
-		find_missing(&l);
+		missing_find(&l.step, &l.missing);
 		code = look_at_nodes(&l);
 		code = code == 0 ? look_at_ranks(&l) : code;
 		code = code == 0 ? snapshot_waits(&l) : code;
@@ -265,15 +278,13 @@ void snapshot_done(struct snapshot *l)
 {
 	for (size_t i = 0; i < l->nodes.n; i++)
 		replay_done(&l->nodes.at[i]);
-	for (size_t i = 0; i < l->missing.n; i++)
-		free(l->missing.at[i]);
 	for (size_t i = 0; i < l->waited_for.n; i++)
 		vec_done(&l->waited_for.at[i].ranks);
 	states_of_done(&l->states);
 	cores_done(&l->cores);
 	vec_done(&l->nodes);
 	vec_done(&l->node_states);
-	vec_done(&l->missing);
+	missing_done(&l->missing);
 	vec_done(&l->ranks);
 	vec_done(&l->waited_for);
 	step_done(&l->step);
