@@ -4,6 +4,7 @@
  * meanwhile. */
 #include "base/clock.h"
 #include "base/command.h"
+#include "base/loopback.h"
 #include "postproc/live/snapshot.h"
 #include "postproc/live/merge.h"
 #include "reports/web/page.h"
@@ -293,7 +294,7 @@ static int parse(struct live_options *o, int argc, char **argv)
 static int serve(const struct live_options *o, struct live_view *v, struct error *e)
 {
 	char token[WEB_TOKEN_CHARS + 1], url[256];
-	if (web_token(token) < 0)
+	if (loopback_token(token, WEB_TOKEN_CHARS) < 0)
 		return fail(e, -EIO, "no random numbers from the system");
 	struct web_options server = {.port = o->port, .token = token, .handler = answer, .context = v, .streams = true};
 	int code = web_start(&server, &v->web, e);
