@@ -4,7 +4,6 @@
 #include "postproc/export.h"
 #include "postproc/replay/replay.h"
 
-
 #define EVENTS_MAX 500000u /* of longer runs intervals: each issue's gain takes a fifth of a second at most */
 
 struct looking {

@@ -1,4 +1,4 @@
-/* mpic_entropy.c - how close to the entropy times and words of events are written, whatever the clock; and they are read
+/* mpic_entropy.c - how close to the entropy times and words of events are written, whatever the clock; they are read
  * back. */
 #include "format/mpic.h"
 
