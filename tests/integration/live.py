@@ -6,9 +6,8 @@ import json
 import os
 import signal
 import subprocess
-import time
 
-from trace import FLAVOURS, MPITRACE, PROGRAMS, TIMEOUT, Place, Step, Tests
+from trace import FLAVOURS, MPITRACE, PROGRAMS, TIMEOUT, Place, Step, Tests, until
 
 RANKS = 4
 
@@ -47,17 +46,6 @@ def live(path, *options):
 def now(path):
     code, out, _ = live(path, '--json')
     return (code, json.loads(out)) if out else (code, None)
-
-
-def until(holds):
-    """What it returns, as soon as that is something; at last, what it returned in the end."""
-    end = time.monotonic() + TIMEOUT
-    while time.monotonic() < end:
-        value = holds()
-        if value:
-            return value
-        time.sleep(0.1)
-    return None
 
 
 class Running:
