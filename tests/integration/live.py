@@ -6,8 +6,9 @@ import json
 import os
 import signal
 import subprocess
+import time
 
-from trace import FLAVOURS, MPITRACE, PROGRAMS, TIMEOUT, Place, Step, Tests, until
+from trace import FLAVOURS, MPITRACE, PROGRAMS, TIMEOUT, Place, Step, Tests
 
 RANKS = 4
 
@@ -46,6 +47,17 @@ def live(path, *options):
 def now(path):
     code, out, _ = live(path, '--json')
     return (code, json.loads(out)) if out else (code, None)
+
+
+def until(holds):
+    """What it returns, as soon as that is something; at last, what it returned in the end."""
+    end = time.monotonic() + TIMEOUT
+    while time.monotonic() < end:
+        value = holds()
+        if value:
+            return value
+        time.sleep(0.1)
+    return None
 
 
 class Running:

@@ -6,8 +6,9 @@ import json
 import os
 import signal
 import subprocess
+import time
 
-from trace import FLAVOURS, MPITRACE, TIMEOUT, Place, Step, Tests, until
+from trace import FLAVOURS, MPITRACE, TIMEOUT, Place, Step, Tests
 
 RUNNING, LOST = 0, 3
 
@@ -53,9 +54,14 @@ def unended(all_samples):
     return age
 
 
-def must(holds, what):
-    if not until(holds):
-        raise TimeoutError(what)
+def until(holds, what):
+    end = time.monotonic() + TIMEOUT
+    while time.monotonic() < end:
+        value = holds()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise TimeoutError(what)
 
 
 def begin(place, program, *words, ranks=1, env=None):
@@ -97,7 +103,7 @@ def killed(t, place, program, name, agents=1, env=None, budget=64 << 20, **layou
     with running(step, begin(place, program, place.dir + '/count-' + name, env=env)):
         for last in [False] * (agents - 1) + [True]:
             have = len(while_it_runs(step.mpic))
-            must(lambda: len(while_it_runs(step.mpic)) >= have + 3, 'samples')
+            until(lambda: len(while_it_runs(step.mpic)) >= have + 3, 'samples')
             if not last:
                 agent.kill()
                 agent.wait()
@@ -132,7 +138,7 @@ def hangs(t, place, program):
         return last if last and len(last[0]['processes']) == 2 and all(p['threads'] and 'still' in p['threads'][0] and p['state'] == RUNNING
                                                                        for p in last[0]['processes']) else None
     with running(step, begin(place, program, 'receives', 'for ever', ranks=2)):
-        must(stand, 'both in the same call twice')
+        until(stand, 'both in the same call twice')
         got, _ = samples(step.mpic)
     opened = {p['process']: p['threads'][0]['open'] for s in got for p in s['processes'] if 'open' in p['threads'][0]}
     peers = sorted(int(o['words'][2], 16) >> 32 for o in opened.values())

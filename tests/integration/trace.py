@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import agree
 import contract
@@ -220,17 +219,6 @@ def truth(base):
 
 def matrix(analysis, name, count):
     return {(m['src'], m['dst']): (m[count], m['bytes']) for m in analysis['matrix'][name]}
-
-
-def until(holds):
-    """What it returns, as soon as that is something; at last, what it returned in the end."""
-    end = time.monotonic() + TIMEOUT
-    while time.monotonic() < end:
-        value = holds()
-        if value:
-            return value
-        time.sleep(0.05)
-    return None
 
 
 class Tests:
