@@ -1,6 +1,8 @@
 /* ask.c - see ask.h. The child's last byte is a '\0', by which an answer is known to be whole. */
 #include "base/ask.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,13 +14,6 @@
 #include <unistd.h>
 
 #define REAP_TRIES 100 /* of 1 ms: one that the kernel does not let go is left to it */
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static bool listen_until(int fd, int64_t end_ms, size_t cap_bytes, struct buf *text)
 {

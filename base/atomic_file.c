@@ -1,6 +1,8 @@
 /* atomic_file.c - see atomic_file.h. */
 #include "base/atomic_file.h"
 
+#include "base/path.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -90,8 +92,8 @@ static void remove_dead(int dir_fd, const char *name)
 
 void atomic_file_sweep(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-	char *dir = slash != NULL ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	const char *base = path_name(path);
+	char *dir = base != path ? strndup(path, (size_t)(base - path)) : strdup(".");
 	DIR *d = dir != NULL ? opendir(dir) : NULL;
 	const struct dirent *entry;
 	while (d != NULL && (entry = readdir(d)) != NULL)

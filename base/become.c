@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -172,4 +173,10 @@ bool identity_parse(const char *text, struct identity *ret_who, gid_t ret_gids[I
 			return false;
 	*ret_who = who;
 	return true;
+}
+
+void become_limited(int resource, uint64_t value)
+{
+	struct rlimit r = {value, value};
+	setrlimit((__rlimit_resource_t)resource, &r);
 }

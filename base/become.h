@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define IDENTITY_GROUPS_MAX 256
@@ -22,6 +23,9 @@ bool become(const struct identity *who);
 /* Nobody but root looks into this process or changes it from now on (ptrace(2), /proc/PID/mem), and it dies with the
  * one that started it. For after become(): whoever started it can not reach it in between, as root's it was closed. */
 bool become_closed(void);
+/* Of that resource (RLIMIT_..., setrlimit(2)) no more than this, and never again more. */
+void become_limited(int resource, uint64_t value);
+
 /* What a confined process may do all the same. */
 enum confined { CONFINED_ALONE = 0, CONFINED_THREADS = 1, CONFINED_COUNTERS = 2 };
 

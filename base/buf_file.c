@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,4 +36,15 @@ int buf_file(struct buf *b, const char *path, size_t max_bytes)
 	int rc = fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? buf_read(b, fd, max_bytes) : -EINVAL;
 	close(fd);
 	return rc;
+}
+
+int buf_text(struct buf *b, const char *path, unsigned max_bytes, struct error *e)
+{
+	int rc = buf_file(b, path, max_bytes);
+	buf_u8(b, '\0');
+	if (rc == -EINVAL || rc == -E2BIG)
+		return fail(e, -EFBIG, "%s: not a file of at most %u bytes", path, max_bytes);
+	if (rc < 0)
+		return fail(e, rc, "%s: %s", path, strerror(-rc));
+	return buf_failed(b) ? fail(e, -ENOMEM, "out of memory") : 0;
 }

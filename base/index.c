@@ -10,7 +10,7 @@ uint64_t index_hash(uint64_t seed, const void *data, size_t len_bytes)
 	const uint8_t *p = data;
 	uint64_t h = seed;
 	for (size_t i = 0; i < len_bytes; i++)
-		h = (h ^ p[i]) * 0x100000001b3ull;
+		h = fnv_byte(h, p[i]);
 	return index_mix(h, len_bytes);
 }
 

@@ -2,6 +2,8 @@
  * element. A zeroed struct is empty; index_done() frees. */
 #pragma once
 
+#include "base/fnv.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,8 +27,8 @@ int index_add(struct index *x, uint64_t hash, uint32_t at);
 void index_clear(struct index *x);
 void index_done(struct index *x);
 
-/* FNV-1a, 64 bits (Fowler, Noll, Vo), finished with a multiply-shift; start with INDEX_SEED. */
-#define INDEX_SEED 0xcbf29ce484222325ull
+/* FNV-1a, finished with a multiply-shift; start with INDEX_SEED. */
+#define INDEX_SEED FNV_SEED
 uint64_t index_hash(uint64_t seed, const void *data, size_t len_bytes);
 /* The same quality for two words, faster. */
 static inline uint64_t index_mix(uint64_t a, uint64_t b)

@@ -1,24 +1,18 @@
 /* progress.c - see progress.h. */
 #include "base/progress.h"
 
+#include "base/clock.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FIRST_NS 1000000000u
 #define EVERY_NS 100000000u
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void progress_begin(struct progress *p, const char *what, uint64_t total)
 {
-	*p = (struct progress){.what = what, .total = total, .started_ns = now_ns()};
+	*p = (struct progress){.what = what, .total = total, .started_ns = (uint64_t)now_ns()};
 	if (!isatty(STDERR_FILENO))
 		p->total = 0;
 }
@@ -27,7 +21,7 @@ void progress_at(struct progress *p, uint64_t done)
 {
 	if (p->total == 0)
 		return;
-	uint64_t now = now_ns();
+	uint64_t now = (uint64_t)now_ns();
 	if (now - p->started_ns < FIRST_NS || now - p->drawn_ns < EVERY_NS)
 		return;
 	p->drawn_ns = now;

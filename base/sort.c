@@ -63,3 +63,21 @@ void sort_keys(struct sort_key *keys, struct sort_key *room, size_t n)
 	if (from != keys)
 		memcpy(keys, from, n * sizeof(*keys));
 }
+
+int sort_by_u32(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+int sort_by_i64(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+int sort_by_double(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}

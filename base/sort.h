@@ -12,3 +12,8 @@ struct sort_key {
 /* By major, then minor; equal ones keep their order. room: for n keys. One comparison a key where all is in order, else
  * one more for each time the number of runs in order can be halved. */
 void sort_keys(struct sort_key *keys, struct sort_key *room, size_t n);
+
+/* For qsort() and bsearch(): ascending. */
+int sort_by_u32(const void *a, const void *b);
+int sort_by_i64(const void *a, const void *b);
+int sort_by_double(const void *a, const void *b);

@@ -1,11 +1,11 @@
 /* tick.c - see tick.h. */
 #include "base/tick.h"
 
+#include "base/clock.h"
+
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
-
-#define NS_PER_S 1000000000ll
 
 bool tick_is_tsc;
 
@@ -21,16 +21,12 @@ void tick_choose(void)
 
 uint64_t tick_monotonic(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * (uint64_t)NS_PER_S + (uint64_t)t.tv_nsec;
+	return (uint64_t)now_ns();
 }
 
 struct tick_sample tick_sample(void)
 {
-	struct timespec mono, real;
-	clock_gettime(CLOCK_MONOTONIC, &mono);
+	int64_t monotonic_ns = now_ns();
 	uint64_t tick = tick_now();
-	clock_gettime(CLOCK_REALTIME, &real);
-	return (struct tick_sample){tick, mono.tv_sec * NS_PER_S + mono.tv_nsec, real.tv_sec * NS_PER_S + real.tv_nsec};
+	return (struct tick_sample){tick, monotonic_ns, clock_ns(CLOCK_REALTIME)};
 }

@@ -1,4 +1,5 @@
 /* cmd_live.c - what a job does now: follows the traces of a step while its agents write them. */
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/live_feed.h"
 #include "cli/live_keys.h"
@@ -95,13 +96,6 @@ static void show(const struct live *o, const struct snapshot *l, struct screen *
 									 : "q quits, space pauses, arrows scroll"});
 	if (!pages && !o->once)
 		putchar('\n');
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
 /* False: enough. */

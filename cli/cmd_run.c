@@ -1,6 +1,7 @@
 /* cmd_run.c - trace a program without Slurm: one step directory, one agent, the program, the analysis.
  * In: a command line.  Out: DIR/NAME.mpic, DIR/NAME.mpix, DIR/NAME.html; the exit code is the program's.
  * In an allocation of Slurm srun --mpitrace does the tracing, and its files get these names. */
+#include "base/path.h"
 #include "cli/cli.h"
 #include "cli/launcher.h"
 
@@ -117,12 +118,10 @@ static bool exists(const struct run *r, const char *name, const char *suffix)
 /* A name that nothing has yet; making the step directory reserves it. */
 static int reserve(struct run *r, struct error *e)
 {
-	const char *slash = strrchr(r->program[0], '/'), *out = r->request.out[0] != '\0' ? r->request.out : ".";
+	const char *out = r->request.out[0] != '\0' ? r->request.out : ".";
 	char base[BASE_MAX + 1];
 	snprintf(base, sizeof(base), "%.*s", BASE_MAX,
-		 r->request.name[0] != '\0' ? r->request.name
-		 : slash != NULL	    ? slash + 1
-					    : r->program[0]);
+		 r->request.name[0] != '\0' ? r->request.name : path_name(r->program[0]));
 	int rc = directories_make(out);
 	if (rc == 0 && realpath(out, r->dir) == NULL)
 		rc = -errno;
@@ -611,8 +610,7 @@ static int run(int argc, char **argv)
 		code = launcher_choose(&r.launcher, r.ranks, r.mpirun_args, r.oversubscribe, r.program);
 	if (code != 0)
 		return code;
-	ssize_t n = readlink("/proc/self/exe", r.self, sizeof(r.self) - 1);
-	r.self[n > 0 ? n : 0] = '\0';
+	path_self(r.self, sizeof(r.self));
 	code = reserve(&r, &e);
 	if (code == 0)
 		code = (r.launcher.by_plugin ? run_by_plugin : run_here)(&r, &e);

@@ -1,4 +1,5 @@
 /* cmd_sweep.c - what no epilog has finished on this node; for a timer, or the administrator's hand. */
+#include "base/path.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "spank/policy/policy.h"
@@ -61,8 +62,7 @@ static int sweep(int argc, char **argv)
 	}
 	take_central(c->policy, directory, &retention_seconds);
 	snprintf(seconds, sizeof(seconds), "%" PRIu64, retention_seconds);
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	self[n > 0 ? n : 0] = '\0';
+	path_self(self, sizeof(self));
 	snprintf(warden, sizeof(warden), "%s/mpitrace-warden", c->libexecdir);
 	char *words[10] = {"mpitrace-warden", "sweep", c->spool, self};
 	size_t at = 4;

@@ -1,6 +1,7 @@
 /* cmd_whatif.c - `mpitrace whatif FILE.mpix`: the run again, with something otherwise: what would it gain?
  * In: an .mpix.  Out: text, or JSON of schema mpitrace/whatif/1. */
 #include "base/json.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "cli/cli.h"
@@ -91,12 +92,6 @@ static int complain(const char *path, const char *fmt, const char *text)
 	return EXIT_BAD_INPUT;
 }
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* FILE:LINE, with or without the file's directories. */
 static bool is_site(const cJSON *site, const char *text, size_t len)
 {
@@ -104,7 +99,7 @@ static bool is_site(const cJSON *site, const char *text, size_t len)
 	const char *file = json_text(site, "file", "");
 	double line = json_number_or(site, "line", -1);
 	int n = snprintf(whole, sizeof(whole), "%s:%.0f", file, line);
-	int m = snprintf(last, sizeof(last), "%s:%.0f", base_of(file), line);
+	int m = snprintf(last, sizeof(last), "%s:%.0f", path_name(file), line);
 	return (n == (int)len && strncmp(whole, text, len) == 0) || (m == (int)len && strncmp(last, text, len) == 0);
 }
 
@@ -220,19 +215,6 @@ static void put_result(cJSON *to, const struct replay_result *r)
 	json_put(to, "gain_high", r->gain_high);
 }
 
-static void put_model(cJSON *root, const struct replay *replay)
-{
-	static const char *const names[] = {"in_node", "between_nodes"};
-	cJSON *model = json_object(root, "model");
-	for (unsigned i = 0; i < 2; i++) {
-		double latency, bandwidth;
-		replay_model(replay, i, &latency, &bandwidth);
-		cJSON *m = json_object(model, names[i]);
-		json_put_null_or(m, "latency_s", latency > 0 ? latency / 1e9 : NAN);
-		json_put_null_or(m, "bytes_per_s", bandwidth > 0 ? bandwidth : NAN);
-	}
-}
-
 static cJSON *result_json(const struct whatif *x, const struct replay *replay, const struct replay_result *r)
 {
 	cJSON *root = cJSON_CreateObject(), *what;
@@ -249,7 +231,7 @@ static cJSON *result_json(const struct whatif *x, const struct replay *replay, c
 		json_push_text(what, text);
 	}
 	put_result(root, r);
-	put_model(root, replay);
+	replay_put_model(replay, json_object(root, "model"));
 	return root;
 }
 

@@ -1,5 +1,6 @@
 /* doctor_plugstack.c - what plugstack.conf says about our plugin, each word of it, as Slurm reads it.
  * In: SLURM_CONF, /etc/slurm/slurm.conf (PlugStackConfig), plugstack.conf(8) as in spank(7).  Out: struct plugstack. */
+#include "base/path.h"
 #include "cli/doctor.h"
 
 #include <fcntl.h>
@@ -144,16 +145,10 @@ static void wrong_argument(struct plugstack *p, const struct line *l, const char
 	wrong_line(p, l, VERDICT_WARN, "known: " CONFIG_KEYS, text);
 }
 
-static const char *last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* {optional|required, path, arguments ...} */
 static void take_plugin(struct plugstack *p, struct line *l)
 {
-	const char *name = last_name(l->words[1]);
+	const char *name = path_name(l->words[1]);
 	bool required = strcmp(l->words[0], "required") == 0;
 	p->before_pyxis |= p->times > 0 && strcmp(name, "spank_pyxis.so") == 0;
 	if (strcmp(name, "mpitrace.so") != 0 && strstr(name, "mpitrace") != NULL)
@@ -199,7 +194,7 @@ static void include(struct plugstack *p, const struct line *l, int depth)
 static void wrong_word(struct plugstack *p, const struct line *l)
 {
 	char text[256];
-	bool ours = l->n > 1 && strcmp(last_name(l->words[1]), "mpitrace.so") == 0;
+	bool ours = l->n > 1 && strcmp(path_name(l->words[1]), "mpitrace.so") == 0;
 	snprintf(text, sizeof(text), "\"%.64s\" is not optional, required or include: Slurm ignores the line",
 		 l->words[0]);
 	wrong_line(p, l, ours ? VERDICT_BAD : VERDICT_WARN, ours ? "write optional" : "correct this word", text);

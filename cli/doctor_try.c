@@ -2,6 +2,8 @@
  * Out: a verdict a node. The step is this program again (`doctor --step`): it looks at what it was given, and where it
  * was given nothing, at the installation of its node. */
 #include "base/hostlist.h"
+#include "base/path.h"
+#include "base/slurp.h"
 #include "cli/capture.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
@@ -49,11 +51,7 @@ static bool is_agent(const char *pid, const char *stepdir)
 	char path[300], words[8192];
 	bool collects = false, ours = false;
 	snprintf(path, sizeof(path), "/proc/%s/cmdline", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, words, sizeof(words) - 1) : -1;
-	if (fd >= 0)
-		close(fd);
-	words[n > 0 ? n : 0] = '\0';
+	size_t n = slurp(path, words, sizeof(words));
 	for (char *w = words; w < words + n; w += strlen(w) + 1) {
 		collects = collects || strcmp(w, "collect") == 0;
 		ours = ours || strcmp(w, stepdir) == 0;
@@ -132,8 +130,7 @@ struct attempt {
 static void exec_srun(const char *node, int said)
 {
 	char exe[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
+	path_self(exe, sizeof(exe));
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	dup2(null, STDIN_FILENO);
 	dup2(said, STDOUT_FILENO);

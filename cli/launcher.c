@@ -2,6 +2,7 @@
  * them; with another one each believes to be alone. So the library decides, then PATH, then the place where the
  * library lies. */
 #include "cli/launcher.h"
+#include "base/path.h"
 #include "cli/capture.h"
 
 #include <errno.h>
@@ -338,8 +339,7 @@ static const char *remedy(struct launcher *l)
 
 void launcher_explain(struct launcher *l, int code)
 {
-	const char *slash = strrchr(l->path, '/');
-	if (strcmp(slash != NULL ? slash + 1 : l->path, "srun") == 0) {
+	if (strcmp(path_name(l->path), "srun") == 0) {
 		fprintf(stderr, "mpitrace run: use srun --mpitrace for a program that srun starts\n");
 		return;
 	}

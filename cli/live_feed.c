@@ -1,5 +1,6 @@
 /* live_feed.c - the integrator: merges the samples of all nodes and hands them to other programs (docs/LIVE.md). */
 #include "cli/live_feed.h"
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "postproc/live/snapshot.h"
 
@@ -29,13 +30,6 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-static int64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-	clock_gettime(id, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 /* What went wrong is said when it is something else than before. */
 static void say_once(const struct error *e, struct error *said)
 {
@@ -60,7 +54,7 @@ static int follow(struct merge *m, struct feed *f, int64_t interval_ns)
 {
 	struct error e, said = {""};
 	while (!asked_to_stop) {
-		int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+		int64_t began_ns = now_ns();
 		int code = merge_update(m, &e);
 		if (code < 0)
 			say_once(&e, &said);
@@ -69,7 +63,7 @@ static int follow(struct merge *m, struct feed *f, int64_t interval_ns)
 			return code;
 		if (code == 0 && merge_over(m))
 			return 0;
-		int64_t took_ns = REST_TIMES * (clock_ns(CLOCK_MONOTONIC) - began_ns);
+		int64_t took_ns = REST_TIMES * (now_ns() - began_ns);
 		feed_serve(f, took_ns > interval_ns ? took_ns : interval_ns);
 	}
 	return 0;
@@ -78,7 +72,7 @@ static int follow(struct merge *m, struct feed *f, int64_t interval_ns)
 static void linger(struct feed *f)
 {
 	feed_end(f);
-	while (!asked_to_stop && clock_ns(CLOCK_MONOTONIC) - feed_active_ns(f) < LINGER_NS)
+	while (!asked_to_stop && now_ns() - feed_active_ns(f) < LINGER_NS)
 		feed_serve(f, 100000000);
 }
 

@@ -1,5 +1,6 @@
 /* paths.c - where the tracer and our other programs lie: beside this one in a build tree, or in one that was moved as a
  * whole, else where they were installed. */
+#include "base/path.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -14,8 +15,7 @@
 /* The directory of this program. */
 static bool own_directory(char ret_path[PATH_MAX])
 {
-	ssize_t n = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
-	ret_path[n > 0 ? n : 0] = '\0';
+	path_self(ret_path, PATH_MAX);
 	char *slash = strrchr(ret_path, '/');
 	if (slash == NULL)
 		return false;

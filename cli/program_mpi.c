@@ -2,6 +2,7 @@
  * all of RUNPATH, LD_LIBRARY_PATH and its cache. */
 #include "cli/program_mpi.h"
 #include "base/libmpi.h"
+#include "base/path.h"
 #include "cli/capture.h"
 
 #include <elf.h>
@@ -130,7 +131,7 @@ static struct program_mpi mpi_of_elf(const char *path, struct file_head *h)
 /* python, python3, python3.11: nothing else is started with a question. */
 bool program_is_python(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	const char *name = path_name(path);
 	return strncmp(name, "python", 6) == 0 && name[6 + strspn(name + 6, "0123456789.")] == '\0';
 }
 

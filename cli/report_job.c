@@ -2,6 +2,7 @@
  * not at all. One analysis is in memory at a time. */
 #include "cli/report_job.h"
 #include "base/atomic_file.h"
+#include "base/path.h"
 #include "cli/cli.h"
 #include "format/mpix.h"
 #include "reports/html/job.h"
@@ -91,10 +92,8 @@ int report_job(const char *dir, const char *path)
 		return complain(&e);
 	}
 	snprintf(index, sizeof(index), "%s/index.html", whole);
-	const char *slash = strrchr(whole, '/');
-	int code = add_steps(&all, whole, &e) < 0
-			   ? complain(&e)
-			   : write_page(&all, slash[1] != '\0' ? slash + 1 : whole, path != NULL ? path : index);
+	int code = add_steps(&all, whole, &e) < 0 ? complain(&e)
+						  : write_page(&all, basename_of(whole), path != NULL ? path : index);
 	job_done(&all);
 	return code;
 }

@@ -1,6 +1,7 @@
 /* show_diff.c - `diff` for people: whether the run became slower and whether that is more than noise, then where.
  * In: the object of compare/.  Out: stdout, at most 100 columns. */
 #include "base/json.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "cli/print.h"
 #include "cli/show.h"
@@ -185,11 +186,11 @@ static void put_ranks(const cJSON *diff)
 static void site_name(const cJSON *v, char *to, size_t size)
 {
 	const char *function = json_text(v, "function_short", json_text(v, "function", ""));
-	const char *file = json_text(v, "file", ""), *slash = strrchr(file, '/');
+	const char *file = json_text(v, "file", "");
 	const char *matched = json_text(v, "matched", "");
 	double line = json_number_or(v, "line", 0);
 	char place[160], moved[64] = "";
-	snprintf(place, sizeof(place), "%.80s:%.0f", slash != NULL ? slash + 1 : file, line);
+	snprintf(place, sizeof(place), "%.80s:%.0f", path_name(file), line);
 	if (strcmp(matched, "together") == 0)
 		snprintf(moved, sizeof(moved), " (%.0f and %.0f call sites as one)", json_number_or(v, "a_sites", 0),
 			 json_number_or(v, "b_sites", 0));

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INDENT 7
 #define ISSUES_SHOWN 5 /* in full; of the others what they are */
 
 static bool is_judged(const cJSON *a)
@@ -96,23 +95,17 @@ static void put_evidence(const cJSON *a, const cJSON *issue)
 	printf("          |%s|\n", line);
 }
 
-static bool is_same_worst(const cJSON *a, const cJSON *b)
-{
-	return json_number(a, "rank") == json_number(b, "rank") &&
-	       json_number(a, "from_s") == json_number(b, "from_s") && json_number(a, "to_s") == json_number(b, "to_s");
-}
-
 /* The longest wait, as the viewer shows it; once. */
 static void put_worst(const cJSON *const *rows, size_t at, const char *path)
 {
 	const cJSON *issue = rows[at];
 	const cJSON *worst = json_item(issue, "worst");
 	double rank = json_number(worst, "rank"), from = json_number(worst, "from_s"), to = json_number(worst, "to_s");
-	for (size_t i = 0; i < at; i++)
-		if (is_same_worst(json_item(rows[i], "worst"), worst)) {
-			printf("     look the wait that issue %zu names\n", i + 1);
-			return;
-		}
+	size_t before = evidence_worst_before(rows, at, issue);
+	if (before > 0) {
+		printf("     look the wait that issue %zu names\n", before);
+		return;
+	}
 	char words[96], *name = shell_word(path);
 	if (name == NULL || !(rank >= 0 && rank < 1e9 && to > from)) {
 		free(name);

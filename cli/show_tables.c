@@ -1,6 +1,8 @@
 /* show_tables.c - tables of `mpitrace show`: operations, wait states, call sites, dearest first. */
+#include "base/path.h"
 #include "cli/print.h"
 #include "cli/show_text.h"
+#include "reports/text/shares.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,13 +14,6 @@ static void put_bar(double share, int width)
 	for (int i = 0; i < width; i++)
 		putchar(i < full ? '#' : '.');
 	putchar('\n');
-}
-
-/* The traced region begins behind MPI_Init and ends before MPI_Finalize: they have no share of it. */
-static bool in_region(const cJSON *op)
-{
-	const char *name = json_text(op, "op", "?");
-	return strncmp(name, "MPI_Init", 8) != 0 && strcmp(name, "MPI_Finalize") != 0;
 }
 
 /* Of ranks that died; so the rows do not add up to the time in MPI. */
@@ -45,7 +40,7 @@ void show_operations(const cJSON *a)
 		       "  %-22s %13s %11s %8s %11s\n",
 		       threaded ? "threads" : "ranks", "", "calls", "time", "share", "bytes");
 	for (size_t i = 0; i < n && i < SHOW_TOP; i++) {
-		double share = in_region(rows[i]) ? json_number(rows[i], "time_s") / whole_s : NAN;
+		double share = op_in_region(rows[i]) ? json_number(rows[i], "time_s") / whole_s : NAN;
 		printf("  %-22s %13s %11s %8s %11s ", show_name(json_text(rows[i], "op", "?"), 22, false).s,
 		       show_known(rows[i], "calls", count_text).s, show_known(rows[i], "time_s", seconds_text).s,
 		       isnan(share) ? "-" : share_text(share).s, show_known(rows[i], "bytes", bytes_text).s);
@@ -60,12 +55,6 @@ void show_operations(const cJSON *a)
 
 #define FUNCTION_COLUMNS 74
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* "halo.c:41 exchange" if that has room on the line; else the function has a line of its own. */
 void show_place(const cJSON *site, int room)
 {
@@ -74,12 +63,12 @@ void show_place(const cJSON *site, int room)
 	const char *name = json_text(site, "function_short", json_text(site, "function", ""));
 	const char *module = json_text(site, "module_short", json_text(site, "module", ""));
 	if (file[0] != 0)
-		snprintf(at, sizeof(at), "%.100s:%.0f ", last_part(file), json_number_or(site, "line", 0));
+		snprintf(at, sizeof(at), "%.100s:%.0f ", path_name(file), json_number_or(site, "line", 0));
 	bool in_module = file[0] == 0 && module[0] != 0, is_short = json_text(site, "module_short", "")[0] != 0;
 	snprintf(function, sizeof(function), "%.120s%s%.100s", name, in_module ? " in " : "",
 		 !in_module ? ""
 		 : is_short ? module
-			    : last_part(module));
+			    : path_name(module));
 	bool fits = (int)(strlen(at) + strlen(function)) <= room;
 	put_plain(stdout, at, room);
 	if (!fits)

@@ -3,6 +3,7 @@
 #include "cli/print.h"
 #include "cli/show_text.h"
 #include "reports/text/places.h"
+#include "reports/text/shares.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -125,22 +126,15 @@ void show_arrivals(const cJSON *a)
 	put_last_ranks(arrivals);
 }
 
-#define DELAY_SHARE_MIN 0.005 /* of all that was waited, as on the page */
-
-static double cost_of(const cJSON *row)
-{
-	return fmax(json_number(row, "direct_s"), 0) + fmax(json_number(row, "indirect_s"), 0);
-}
-
 void show_delays(const cJSON *a)
 {
 	const cJSON *delays = json_item(a, "delays"), *row = json_first(delays, "callsites");
 	double waits_s = fmax(json_number(delays, "waits_s"), 0);
-	if (row == NULL || cost_of(row) <= 0 || cost_of(row) < DELAY_SHARE_MIN * waits_s)
+	if (row == NULL || delay_cost(row) <= 0 || delay_cost(row) < DELAY_SHARE_MIN * waits_s)
 		return;
 	printf("\nDelays: %s of waiting, caused in a call or in the computation before it\n  %-22s %11s %13s %12s\n",
 	       seconds_text(waits_s).s, "", "mostly rank", "others waited", "indirectly");
-	for (size_t i = 0; row != NULL && i < SHOW_TOP && cost_of(row) >= DELAY_SHARE_MIN * waits_s;
+	for (size_t i = 0; row != NULL && i < SHOW_TOP && delay_cost(row) >= DELAY_SHARE_MIN * waits_s;
 	     row = row->next, i++) {
 		const cJSON *site = find_site(a, json_item(row, "callsite")), *rank = json_item(row, "rank");
 		bool before = strcmp(json_text(row, "kind", ""), "computing_before") == 0;
@@ -149,7 +143,7 @@ void show_delays(const cJSON *a)
 		if (cJSON_IsNumber(rank))
 			snprintf(who, sizeof(who), "%.0f", fmin(fmax(rank->valuedouble, -1), 1e9));
 		printf("  %-6s %-17s %9s %13s %12s", before ? "before" : "in",
-		       show_name(json_text(site, "op", "a call"), 17, false).s, who, seconds_text(cost_of(row)).s,
+		       show_name(json_text(site, "op", "a call"), 17, false).s, who, seconds_text(delay_cost(row)).s,
 		       indirect > 0 ? seconds_text(indirect).s : "-");
 		put_site(site);
 	}

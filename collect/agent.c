@@ -2,6 +2,7 @@
 #include "collect/agent.h"
 
 #include "base/vec.h"
+#include "collect/beside.h"
 #include "collect/finish.h"
 #include "collect/permissions.h"
 #include "collect/predecessor.h"
@@ -40,6 +41,7 @@ struct agent {
 	size_t cap_processes;
 	struct snapshots snapshots;
 	struct sampler sampler;
+	struct beside beside;
 	struct predecessor predecessor; /* of an agent that died */
 	int note_fd;
 	uint32_t next_index;
@@ -288,10 +290,17 @@ static int64_t own_time_ns(void)
 	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? t.tv_sec * 1000000000ll + t.tv_nsec : 0;
 }
 
+static void look_beside(struct agent *a)
+{
+	beside_read(&a->beside, tick_now(), own_time_ns());
+	beside_look(&a->beside, a->processes, a->nprocesses);
+}
+
 /* What is done from now on is in nobody's way. */
 static void step_has_ended(struct agent *a)
 {
 	a->snapshots.node.agent_ns = own_time_ns();
+	a->snapshots.node.agent_beside_ns = beside_ns(&a->beside);
 	set_priority(false);
 }
 
@@ -300,6 +309,7 @@ static void serve(struct agent *a, pid_t watch_pid)
 	int64_t wait_ns = POLL_MIN_NS, began_ns = tick_sample().monotonic_ns;
 	for (;;) {
 		bool over = step_is_over(a, watch_pid); /* asked first: what is there now is all there will be */
+		look_beside(a);
 		if (over)
 			step_has_ended(a);
 		look_for_processes(a);
@@ -318,6 +328,7 @@ static void serve(struct agent *a, pid_t watch_pid)
 			sampler_round(&a->sampler, &a->output, a->processes, a->nprocesses, &now);
 		give_back(a, drained);
 		wait_ns = rest_ns(a, round_ns, wait_ns);
+		look_beside(a);
 		rest(a, wait_ns);
 	}
 }

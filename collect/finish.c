@@ -1,6 +1,8 @@
 /* finish.c - see finish.h. In: out/<node>.mpic.  Out: out/job.mpix, out/report.html, out/log.txt.
  * First a page from totals, then, as far as the time goes, the whole analysis in its place. */
 #include "collect/finish.h"
+#include "base/clock.h"
+#include "base/path.h"
 #include "collect/queue.h"
 #include "collect/traces.h"
 
@@ -45,13 +47,6 @@ static void stop(int number)
 {
 	(void)number;
 	stopped = 1;
-}
-
-static double now_s(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static void nap(void)
@@ -426,8 +421,7 @@ static void remove_directories(const char *out)
 	if (slash == NULL || slash == job)
 		return;
 	*slash = '\0';
-	slash = strrchr(job, '/');
-	if (strncmp(slash != NULL ? slash + 1 : job, "mpitrace-", 9) == 0)
+	if (strncmp(path_name(job), "mpitrace-", 9) == 0)
 		rmdir(job);
 }
 

@@ -1,6 +1,8 @@
 /* memory.c - see memory.h. Limits are read once: those of a step are set before it starts. */
 #include "collect/memory.h"
 
+#include "base/slurp.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -19,15 +21,6 @@ static bool read_fd(int fd, char *ret_text, size_t cap)
 	ssize_t n = fd < 0 ? -1 : pread(fd, ret_text, cap - 1, 0);
 	ret_text[n > 0 ? n : 0] = '\0';
 	return n > 0;
-}
-
-static bool read_path(const char *path, char *ret_text, size_t cap)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool good = read_fd(fd, ret_text, cap);
-	if (fd >= 0)
-		close(fd);
-	return good;
 }
 
 /* "key value", a line each. */
@@ -49,7 +42,7 @@ static bool find_group(uint32_t pid, char *ret_path, size_t cap, bool *ret_v1)
 	char name[64], text[TEXT_MAX], *line, *rest = text;
 	bool found = false;
 	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/cgroup", pid);
-	if (!read_path(name, text, sizeof(text)))
+	if (slurp(name, text, sizeof(text)) == 0)
 		return false;
 	while ((line = strsep(&rest, "\n")) != NULL) {
 		char *controllers = strchr(line, ':'),
@@ -77,7 +70,7 @@ static uint64_t lowest_limit(char *path, bool v1)
 	for (size_t len = strlen(path); len > root; len = (size_t)(strrchr(path, '/') - path)) {
 		path[len] = '\0';
 		snprintf(file, sizeof(file), "%s/%s", path, v1 ? "memory.limit_in_bytes" : "memory.max");
-		uint64_t limit = read_path(file, text, sizeof(text)) ? strtoull(text, NULL, 10) : 0;
+		uint64_t limit = slurp(file, text, sizeof(text)) > 0 ? strtoull(text, NULL, 10) : 0;
 		if (limit > 0 && (lowest == 0 || limit <= lowest)) { /* "max" is 0 */
 			lowest = limit;
 			lowest_len = len;

@@ -199,8 +199,10 @@ int meta_node(struct output *o, struct node_meta *n, bool whole)
 	cJSON_AddItemToObject(json, "exits", exits_of(n));
 	add_untraced(json, n);
 	add_outcome(json, n->exits_fd);
-	if (n->agent_ns > 0)
+	if (n->agent_ns > 0) {
 		cJSON_AddNumberToObject(json, "agent_ns", (double)n->agent_ns);
+		cJSON_AddNumberToObject(json, "agent_beside_ns", (double)n->agent_beside_ns);
+	}
 	int rc = put_json(o, MPIC_META, MPIC_NODE, n->seq++, json);
 	if (rc == 0) {
 		n->written |= whole;

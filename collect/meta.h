@@ -11,8 +11,9 @@ struct node_meta {
 	struct cJSON *topology;
 	uint64_t seq;
 	int64_t exits_bytes;
-	int64_t agent_ns; /* time on processors that the agent took while the step ran; 0: not known yet */
-	bool written;	  /* once whole */
+	int64_t agent_ns;	 /* time on processors that the agent took while the step ran; 0: not known yet */
+	int64_t agent_beside_ns; /* of it, beside ranks (collect/beside.h) */
+	bool written;		 /* once whole */
 };
 
 /* Append a META block about the node: whole, if asked for or the first time, else what changed since, if anything did.

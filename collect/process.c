@@ -1,6 +1,7 @@
 /* process.c - map a segment file and keep up with its growth. */
 #include "collect/process.h"
 
+#include "base/slurp.h"
 #include "format/limits.h"
 
 #include <errno.h>
@@ -136,12 +137,7 @@ static uint64_t start_time(uint32_t pid, bool *ret_known)
 {
 	char path[64], text[1024];
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-	*ret_known = n > 0 || errno == ENOENT || errno == ESRCH;
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	*ret_known = slurp(path, text, sizeof(text)) > 0 || errno == ENOENT || errno == ESRCH;
 	const char *at = strrchr(text, ')');
 	if (at != NULL && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X'))
 		return 0;

@@ -2,6 +2,8 @@
  * results: so no name of the user's becomes a word of its script. */
 #include "collect/queue.h"
 
+#include "base/path.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,9 +26,8 @@
 static int make_script(char *ret_script, size_t cap_bytes)
 {
 	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	self[n > 0 ? n : 0] = '\0';
-	if (n <= 0 || strchr(self, '\'') != NULL)
+	path_self(self, sizeof(self));
+	if (self[0] == '\0' || strchr(self, '\'') != NULL)
 		return -ENOENT;
 	return (size_t)snprintf(ret_script, cap_bytes, "--wrap=exec '%s' finish \"$PWD\" --wait " WAIT_FOR_OTHERS,
 				self) < cap_bytes

@@ -1,6 +1,7 @@
 /* account.c - see account.h. In: sacct's lines, of which only the names of jobs are a user's words: they are asked for
  * alone, so that a name with line breaks can say nothing but names.  Out: fields of records. */
 #include "fleet/account.h"
+#include "base/clock.h"
 #include "fleet/fields.h"
 #include "fleet/hours.h"
 
@@ -76,13 +77,6 @@ static void run(int to, char *const *words)
 		_exit(127);
 	execvp(words[0], words);
 	_exit(127);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 static int read_all(int fd, struct buf *to)

@@ -2,6 +2,7 @@
 #include "fleet/nodes.h"
 
 #include "base/index.h"
+#include "base/sort.h"
 
 #include <errno.h>
 #include <math.h>
@@ -181,18 +182,12 @@ static void end_round(struct fit *f, bool with_nodes)
 		f->effect[i] = f->weight[i] > 0 ? f->sum[i] / f->weight[i] : 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* Sorts values. */
 static double median(double *values, size_t n)
 {
 	if (n == 0)
 		return 0;
-	qsort(values, n, sizeof(*values), by_value);
+	qsort(values, n, sizeof(*values), sort_by_double);
 	return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 

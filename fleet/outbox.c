@@ -1,6 +1,8 @@
 /* outbox.c - see outbox.h. */
 #include "fleet/outbox.h"
 
+#include "base/fnv.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,15 +23,6 @@ static uint64_t random_number(void)
 	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != (ssize_t)sizeof(number))
 		number = (uint64_t)getpid();
 	return number;
-}
-
-/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/. */
-static uint64_t number_of(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-	for (; *text != '\0'; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-	return hash;
 }
 
 static void make_name(const char *id, uint64_t number, const char *suffix, char *ret_name, size_t cap)
@@ -76,7 +69,7 @@ static int write_file(int dir_fd, const char *name, const char *text)
 static int give_name(int dir_fd, const char *temporary, const char *id, const char *text)
 {
 	char name[ID_SHOWN + 64];
-	make_name(id, number_of(text), OUTBOX_SUFFIX, name, sizeof(name));
+	make_name(id, fnv_text(FNV_SEED, text), OUTBOX_SUFFIX, name, sizeof(name));
 	if (renameat(dir_fd, temporary, dir_fd, name) == 0)
 		return 0;
 	make_name(id, random_number(), OUTBOX_SUFFIX, name, sizeof(name));
@@ -118,7 +111,7 @@ int outbox_put_full(int dir_fd, const char *what, struct error *e)
 	char name[ID_SHOWN + 64];
 	if (geteuid() == 0)
 		return fail(e, -EPERM, "root's own steps leave no record: root writes nothing where others may");
-	make_name("", number_of(what), OUTBOX_FULL_SUFFIX, name, sizeof(name));
+	make_name("", fnv_text(FNV_SEED, what), OUTBOX_FULL_SUFFIX, name, sizeof(name));
 	int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640), rc = -errno;
 	if (fd >= 0)
 		close(fd);

@@ -1,4 +1,6 @@
 /* page.c - see page.h. */
+#include "base/path.h"
+#include "base/sort.h"
 #include "fleet/assets.h"
 #include "fleet/page.h"
 #include "format/issues.h"
@@ -235,18 +237,12 @@ void put_version(struct fleet_page *g, const char *build, const char *mpi)
 
 /* ---- jobs ---- */
 
-static int by_id(const void *a, const void *b)
-{
-	const sqlite3_int64 *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
 static bool is_linked(struct site *s, sqlite3_int64 id, bool link_it)
 {
 	if (s->live)
 		return true;
 	if (s->sealed)
-		return s->linked.n > 0 && bsearch(&id, s->linked.at, s->linked.n, sizeof(id), by_id) != NULL;
+		return s->linked.n > 0 && bsearch(&id, s->linked.at, s->linked.n, sizeof(id), sort_by_i64) != NULL;
 	return link_it && vec_push(&s->linked, id) == 0;
 }
 

@@ -1,4 +1,5 @@
 /* page_job.c - one job, as its record has it. */
+#include "base/path.h"
 #include "fleet/page.h"
 #include "fleet/fields.h"
 #include "fleet/record.h"

@@ -1,4 +1,5 @@
 /* page_programs.c - what each program costs, when it changed, how it does by ranks and by version. */
+#include "base/path.h"
 #include "fleet/page.h"
 
 /* A sentence that needs no statistics; the exact numbers stand beside it. */

@@ -1,5 +1,6 @@
 /* record.c - see record.h. The record is made with long lists first, and with shorter ones until it fits. */
 #include "fleet/record.h"
+#include "base/path.h"
 #include "fleet/fields.h"
 #include "fleet/hours.h"
 #include "fleet/record_nodes.h"
@@ -51,8 +52,7 @@ static void put_text(const struct making *m, cJSON *to, const char *name, const 
 /* Directories lie in somebody's home: where the user's name is not told they are not either. */
 static const char *without_directory(const struct making *m, const char *path)
 {
-	const char *slash = path != NULL && m->source->without_paths ? strrchr(path, '/') : NULL;
-	return slash != NULL ? slash + 1 : path;
+	return path != NULL && m->source->without_paths ? path_name(path) : path;
 }
 
 static void copy_text(const struct making *m, const char *name)

@@ -1,4 +1,6 @@
 /* report.c - see report.h. Pages that name jobs come first, then pages of these jobs. */
+#include "base/clock.h"
+#include "base/sort.h"
 #include "fleet/page.h"
 
 #include "base/atomic_file.h"
@@ -8,14 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-
-static double now_s(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static int path_of(const struct site *s, const char *name, char ret_path[PATH_MAX])
 {
@@ -66,16 +60,10 @@ static int write_each(struct site *s, const char *kind, const char *sql)
 	return rc;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	const sqlite3_int64 *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
 static void seal(struct site *s)
 {
 	size_t kept = 0;
-	vec_sort(&s->linked, by_id);
+	vec_sort(&s->linked, sort_by_i64);
 	for (size_t i = 0; i < s->linked.n; i++)
 		if (i == 0 || s->linked.at[i] != s->linked.at[i - 1])
 			s->linked.at[kept++] = s->linked.at[i];

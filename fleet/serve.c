@@ -2,6 +2,7 @@
  * In: requests, which name a page, and behind a proxy the user.  Out: what that user may see. The database is only
  * read; what all jobs together say (fleet/estimate.h) is found out anew by a thread, if its file may be written. */
 #include "base/command.h"
+#include "base/loopback.h"
 #include "fleet/estimate.h"
 #include "fleet/metrics.h"
 #include "fleet/report.h"
@@ -245,7 +246,7 @@ static int find_token(const struct serving *s, char ret_token[WEB_TOKEN_CHARS + 
 {
 	if (s->token_file != NULL)
 		return read_token(s->token_file, ret_token, e);
-	return web_token(ret_token) == 0 ? 0 : fail(e, -EIO, "no random numbers from the system");
+	return loopback_token(ret_token, WEB_TOKEN_CHARS) == 0 ? 0 : fail(e, -EIO, "no random numbers from the system");
 }
 
 /* ---- arguments ---- */

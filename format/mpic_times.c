@@ -17,12 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANGES_MAX 255u /* and one symbol for what is in no range */
-#define RANGE_BITS_MAX 32
 #define NUMBER_TICKS_MAX (1u << 30)
 #define NO_NUMBER UINT32_MAX
-#define PERIOD_MAX 256u
-#define RESIDUES_MAX 4u
 #define RESIDUE_NONE 0xff
 
 /* Numbers are counted in leaves: those below 256 each by itself, then 128 leaves an octave. */
@@ -42,9 +38,9 @@ struct range {
 };
 
 struct table {
-	struct range ranges[LEAVES]; /* while they are chosen there may be more than RANGES_MAX */
+	struct range ranges[LEAVES]; /* while they are chosen there may be more than MPIC_RANGES_MAX */
 	uint32_t n;
-	uint32_t events[RANGES_MAX + 1]; /* of each symbol */
+	uint32_t events[MPIC_RANGES_MAX + 1]; /* of each symbol */
 };
 
 struct column {
@@ -63,8 +59,8 @@ struct mpic_time_coder {
 	uint32_t events;
 	uint32_t octaves; /* bit set: there are numbers in it */
 	uint32_t period, nresidues;
-	uint8_t residues[RESIDUES_MAX];
-	uint8_t residue_index[PERIOD_MAX];
+	uint8_t residues[MPIC_RESIDUES_MAX];
+	uint8_t residue_index[MPIC_PERIOD_MAX];
 	uint64_t pending; /* bits not yet in the column */
 	unsigned npending;
 };
@@ -100,16 +96,16 @@ static void take_sample(struct sample *s, const uint64_t *times, uint32_t n)
 	}
 }
 
-/* How many residues modulo period nearly all times have, and which; more than RESIDUES_MAX: too many. */
+/* How many residues modulo period nearly all times have, and which; more than MPIC_RESIDUES_MAX: too many. */
 static uint32_t residues_of(const struct sample *s, uint32_t period, uint8_t *ret_residues)
 {
-	uint32_t times[PERIOD_MAX] = {0}, nseen = 0, covered = 0, chosen = 0;
-	uint8_t seen[4 * RESIDUES_MAX];
+	uint32_t times[MPIC_PERIOD_MAX] = {0}, nseen = 0, covered = 0, chosen = 0;
+	uint8_t seen[4 * MPIC_RESIDUES_MAX];
 	for (uint32_t i = 0; i < s->n; i++) {
 		uint32_t residue = (uint32_t)(s->values[i] % period);
 		if (times[residue] == 0) {
 			if (nseen == sizeof(seen))
-				return RESIDUES_MAX + 1;
+				return MPIC_RESIDUES_MAX + 1;
 			seen[nseen++] = (uint8_t)residue;
 		}
 		times[residue] += s->times[i];
@@ -118,8 +114,8 @@ static uint32_t residues_of(const struct sample *s, uint32_t period, uint8_t *re
 		uint32_t most = 0;
 		for (uint32_t i = 1; i < nseen; i++)
 			most = times[seen[i]] > times[seen[most]] ? i : most;
-		if (chosen == RESIDUES_MAX)
-			return RESIDUES_MAX + 1;
+		if (chosen == MPIC_RESIDUES_MAX)
+			return MPIC_RESIDUES_MAX + 1;
 		ret_residues[chosen++] = seen[most];
 		covered += times[seen[most]];
 		times[seen[most]] = 0;
@@ -145,13 +141,13 @@ static bool may_be_chance(uint32_t n, uint32_t nresidues, uint32_t period)
 static void find_steps(struct mpic_time_coder *c, const uint64_t *times, uint32_t n)
 {
 	struct sample sample;
-	uint8_t residues[RESIDUES_MAX];
+	uint8_t residues[MPIC_RESIDUES_MAX];
 	take_sample(&sample, times, n);
 	c->period = c->nresidues = 1;
 	c->residues[0] = 0;
-	for (uint32_t period = 2; sample.n > RESIDUES_MAX && period <= PERIOD_MAX; period++) {
+	for (uint32_t period = 2; sample.n > MPIC_RESIDUES_MAX && period <= MPIC_PERIOD_MAX; period++) {
 		uint32_t nresidues = residues_of(&sample, period, residues);
-		if (nresidues > RESIDUES_MAX || may_be_chance(sample.n, nresidues, period) ||
+		if (nresidues > MPIC_RESIDUES_MAX || may_be_chance(sample.n, nresidues, period) ||
 		    nresidues * c->period >= c->nresidues * period)
 			continue;
 		c->period = period;
@@ -257,7 +253,7 @@ static float choose_ranges(struct mpic_time_coder *c, struct column *column, flo
 				bits += cover(c, t, octave == 0 ? 0 : (octave + 1) << LEAF_BITS,
 					      LEAF_BITS + (octave == 0), &events);
 		c->entry_bits *= 4;
-	} while (t->n > RANGES_MAX);
+	} while (t->n > MPIC_RANGES_MAX);
 	return bits;
 }
 
@@ -314,16 +310,16 @@ static float choose_both(struct mpic_time_coder *c, float entry_bits)
 
 static bool can_join(const struct mpic_time_coder *c)
 {
-	return (c->columns[0].table.n + 1) * (c->columns[1].table.n + 1) <= RANGES_MAX + 1;
+	return (c->columns[0].table.n + 1) * (c->columns[1].table.n + 1) <= MPIC_RANGES_MAX + 1;
 }
 
 static float joined_bits(const struct mpic_time_coder *c)
 {
 	const struct column *gaps = &c->columns[0], *durations = &c->columns[1];
-	uint32_t ngaps = gaps->table.n + 1, events[RANGES_MAX + 1] = {0};
+	uint32_t ngaps = gaps->table.n + 1, events[MPIC_RANGES_MAX + 1] = {0};
 	for (uint32_t i = 0; i < c->events; i++)
 		events[gaps->symbols[i] + ngaps * durations->symbols[i]]++;
-	return coded_bits(events, RANGES_MAX + 1, c->events);
+	return coded_bits(events, MPIC_RANGES_MAX + 1, c->events);
 }
 
 /* Choose the ranges, and whether one symbol is both times of an event: where they hardly vary that takes less than a
@@ -522,181 +518,4 @@ void mpic_times_done(struct mpic_time_coder *c)
 		free(c->columns[k].symbols);
 	}
 	free(c);
-}
-
-/* ---- reading ---- */
-
-#define SYMBOL_OTHER 0xfe /* in place of bits */
-#define SYMBOL_NONE 0xff
-
-struct meaning {
-	uint32_t first;
-	uint8_t bits;
-};
-
-/* Of the n ranges of a table, and of symbol n. -EBADMSG. */
-static int rd_table(struct cursor *c, struct meaning meanings[RANGES_MAX + 1], uint32_t *ret_n)
-{
-	uint64_t n, skip, first = 0;
-	uint8_t bits;
-	if (rd_varint(c, &n) < 0 || n > RANGES_MAX)
-		return -EBADMSG;
-	for (uint64_t i = 0; i < n; i++) {
-		if (rd_varint(c, &skip) < 0 || rd_u8(c, &bits) < 0 || skip > UINT32_MAX || bits > RANGE_BITS_MAX)
-			return -EBADMSG;
-		first += skip;
-		if (first + (1ull << bits) > 1ull << RANGE_BITS_MAX)
-			return -EBADMSG;
-		meanings[i] = (struct meaning){(uint32_t)first, bits};
-		first += 1ull << bits;
-	}
-	meanings[n] = (struct meaning){0, SYMBOL_OTHER};
-	*ret_n = (uint32_t)n;
-	return 0;
-}
-
-struct reader {
-	struct mpic_time_cursors *in;
-	uint64_t pending; /* bits taken from in->bits */
-	unsigned npending;
-	uint32_t nresidues, residues[RESIDUES_MAX];
-};
-
-static int rd_place(struct reader *r, unsigned bits, uint32_t *ret_place)
-{
-	uint32_t word;
-	uint8_t byte;
-	while (r->npending < bits) {
-		bool whole = cursor_left(&r->in->bits) >= sizeof(word);
-		if (whole && rd_u32(&r->in->bits, &word) == 0)
-			r->pending |= (uint64_t)word << r->npending;
-		else if (rd_u8(&r->in->bits, &byte) == 0)
-			r->pending |= (uint64_t)byte << r->npending;
-		else
-			return -EBADMSG;
-		r->npending += whole ? 32 : 8;
-	}
-	*ret_place = (uint32_t)(r->pending & ((1ull << bits) - 1));
-	r->pending >>= bits;
-	r->npending -= bits;
-	return 0;
-}
-
-/* Every stride-th of ret_times. */
-static int rd_column(struct reader *r, const uint8_t *symbols, uint32_t n, const struct meaning meanings[256],
-		     uint32_t stride, uint64_t *ret_times)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		struct meaning m = meanings[symbols[i]];
-		uint64_t *to = &ret_times[stride * (size_t)i];
-		uint32_t place = 0;
-		if (m.bits == SYMBOL_OTHER) {
-			if (rd_varint(&r->in->others, to) < 0)
-				return -EBADMSG;
-			continue;
-		}
-		if (m.bits == SYMBOL_NONE || rd_place(r, m.bits, &place) < 0)
-			return -EBADMSG;
-		uint32_t number = m.first + place;
-		uint32_t periods = r->nresidues == 1 ? number : number / r->nresidues;
-		*to = (uint64_t)periods * r->in->period + r->residues[number - periods * r->nresidues];
-	}
-	return 0;
-}
-
-/* Events with one pair of tables. */
-static int rd_part(struct reader *r, uint32_t n, bool joined, uint64_t *ret_times)
-{
-	struct meaning gaps[RANGES_MAX + 1], durations[RANGES_MAX + 1], of_byte[2][RANGES_MAX + 1];
-	uint32_t ngaps, ndurations;
-	struct span s[2];
-	if (rd_table(&r->in->tables, gaps, &ngaps) < 0 || rd_table(&r->in->tables, durations, &ndurations) < 0 ||
-	    rd_bytes(&r->in->symbols, n, &s[0]) < 0 || (!joined && rd_bytes(&r->in->symbols, n, &s[1]) < 0))
-		return -EBADMSG;
-	if (joined)
-		s[1] = s[0];
-	for (uint32_t byte = 0; byte <= RANGES_MAX; byte++) {
-		uint32_t gap = joined ? byte % (ngaps + 1) : byte, duration = joined ? byte / (ngaps + 1) : byte;
-		of_byte[0][byte] = gap <= ngaps ? gaps[gap] : (struct meaning){0, SYMBOL_NONE};
-		of_byte[1][byte] = duration <= ndurations ? durations[duration] : (struct meaning){0, SYMBOL_NONE};
-	}
-	int rc = rd_column(r, s[0].data, n, of_byte[0], 2, ret_times);
-	return rc < 0 ? rc : rd_column(r, s[1].data, n, of_byte[1], 2, ret_times + 1);
-}
-
-static int rd_steps(struct reader *r)
-{
-	uint64_t n, residue;
-	if (r->in->period < 1 || r->in->period > PERIOD_MAX || rd_varint(&r->in->tables, &n) < 0 || n < 1 ||
-	    n > RESIDUES_MAX)
-		return -EBADMSG;
-	for (uint64_t i = 0; i < n; i++) {
-		if (rd_varint(&r->in->tables, &residue) < 0 || residue >= r->in->period)
-			return -EBADMSG;
-		r->residues[i] = (uint32_t)residue;
-	}
-	r->nresidues = (uint32_t)n;
-	return 0;
-}
-
-int mpic_times_read(struct mpic_time_cursors *in, uint32_t count, uint64_t *ret_times)
-{
-	struct reader r = {.in = in};
-	if (rd_steps(&r) < 0)
-		return -EBADMSG;
-	for (uint32_t done = 0; done < count;) {
-		uint64_t part;
-		if (rd_varint(&in->tables, &part) < 0 || part >> 1 == 0 || part >> 1 > count - done ||
-		    rd_part(&r, (uint32_t)(part >> 1), (part & 1) != 0, ret_times + 2 * (size_t)done) < 0)
-			return -EBADMSG;
-		done += (uint32_t)(part >> 1);
-	}
-	bool all = cursor_left(&in->tables) == 0 && cursor_left(&in->symbols) == 0 && cursor_left(&in->others) == 0 &&
-		   cursor_left(&in->bits) == 0 && r.npending < 8;
-	return all ? 0 : -EBADMSG;
-}
-
-/* The ranges that n numbers are in, and those numbers; where there is one range only it is in no symbols. */
-static int rd_numbers(struct reader *r, const struct meaning meanings[RANGES_MAX + 1], bool one, uint32_t n,
-		      uint64_t *ret_numbers)
-{
-	static const uint8_t first[256];
-	struct span s;
-	if (!one)
-		return rd_bytes(&r->in->symbols, n, &s) < 0 ? -EBADMSG
-							    : rd_column(r, s.data, n, meanings, 1, ret_numbers);
-	for (uint32_t done = 0, some; done < n; done += some) {
-		some = n - done < sizeof(first) ? n - done : (uint32_t)sizeof(first);
-		if (rd_column(r, first, some, meanings, 1, ret_numbers + done) < 0)
-			return -EBADMSG;
-	}
-	return 0;
-}
-
-int mpic_numbers_read(struct mpic_time_cursors *in, uint32_t n, uint64_t *ret_numbers)
-{
-	struct mpic_time_cursors own = *in; /* of bits only its own, which end with a byte */
-	struct reader r = {.in = &own};
-	struct meaning meanings[RANGES_MAX + 1];
-	uint64_t period, bits_len;
-	struct span bits;
-	uint32_t nranges;
-	uint8_t one;
-	if (rd_varint(&own.tables, &period) < 0 || period > PERIOD_MAX)
-		return -EBADMSG;
-	own.period = (uint32_t)period;
-	if (rd_steps(&r) < 0 || rd_table(&own.tables, meanings, &nranges) < 0 || rd_u8(&own.tables, &one) < 0 ||
-	    rd_varint(&own.tables, &bits_len) < 0 || bits_len > cursor_left(&own.bits) ||
-	    rd_bytes(&own.bits, (size_t)bits_len, &bits) < 0)
-		return -EBADMSG;
-	for (uint32_t i = nranges + 1; i <= RANGES_MAX; i++)
-		meanings[i] = (struct meaning){0, SYMBOL_NONE};
-	in->bits = own.bits;
-	own.bits = cursor_over(bits.data, bits.len_bytes);
-	if (rd_numbers(&r, meanings, one != 0, n, ret_numbers) < 0 || cursor_left(&own.bits) > 0 || r.npending > 7)
-		return -EBADMSG;
-	in->tables = own.tables;
-	in->symbols = own.symbols;
-	in->others = own.others;
-	return 0;
 }

@@ -31,7 +31,12 @@ int mpic_numbers_put(struct mpic_time_coder **coder, const uint64_t *numbers, ui
 /* Bits that it would take, about; negative without memory. */
 float mpic_numbers_bits(struct mpic_time_coder **coder, const uint64_t *numbers, uint32_t n);
 
-/* The columns of a payload. */
+#define MPIC_RANGES_MAX 255u /* of a table; and one symbol for what is in no range */
+#define MPIC_RANGE_BITS_MAX 32
+#define MPIC_PERIOD_MAX 256u
+#define MPIC_RESIDUES_MAX 4u
+
+/* mpic_times_read.c. The columns of a payload. */
 struct mpic_time_cursors {
 	struct cursor tables, symbols, others, bits;
 	uint32_t period;

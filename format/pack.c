@@ -9,7 +9,6 @@
 #include <zlib.h>
 
 #define RAW_WINDOW_BITS (-15)
-#define MEMORY_LEVEL 8			/* zlib's own choice */
 #define PART_BYTES_MAX (UINT32_MAX / 2) /* with what deflate may add still an uInt */
 #define SYMBOLS_PER_TABLE_LEVEL 5 /* zlib's memLevel: Huffman tables are renewed every 1 << (memLevel + 6) symbols */
 #define STORED_BYTES 64		  /* that changes of strategy and the heads of stored blocks may add, */

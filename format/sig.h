@@ -113,6 +113,12 @@ static inline bool coll_is_neighborhood(enum sig_coll kind)
 	return kind >= COLL_NEIGHBOR && kind <= COLL_NEIGHBOR_ALLTOALLV;
 }
 
+static inline bool coll_is_rooted(enum sig_coll kind)
+{
+	return kind == COLL_BCAST || kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_GATHERV ||
+	       kind == COLL_SCATTER || kind == COLL_SCATTERV;
+}
+
 /* Which one-sided call. */
 enum sig_rma {
 	RMA_OTHER = 0, /* Attach, Detach, names, attributes */

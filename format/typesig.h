@@ -6,6 +6,8 @@
  * by chance once in 10^16 or so. */
 #pragma once
 
+#include "base/fnv.h"
+
 #include <stdint.h>
 
 #define TYPESIG_PRIME ((1ull << 61) - 1)
@@ -27,9 +29,9 @@ static inline uint64_t typesig_multiply(uint64_t a, uint64_t b)
 /* One basic type, recognised by its name in the standard. */
 static inline struct typesig typesig_basic(const char *name, uint64_t len)
 {
-	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
+	uint64_t h = FNV_SEED;
 	for (uint64_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)name[i]) * 0x100000001b3ull;
+		h = fnv_byte(h, (unsigned char)name[i]);
 	return (struct typesig){h % (TYPESIG_PRIME - 1) + 1, 1};
 }
 

@@ -3,6 +3,7 @@
  *
  * In: waitpid() of mpirun and its daemons, MPITRACE_DIR.  Out: "<pid> <wait status> <tick>\n" a process in
  * $MPITRACE_DIR/exits. In all other programs this is waitpid(). */
+#include "base/path.h"
 #include "base/tick.h"
 #include "format/limits.h"
 #include "pmpi/notes.h"
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static int is_launcher;
 
@@ -22,11 +22,9 @@ __attribute__((constructor)) static void find_out(void)
 	static const char *const names[] = {"orterun", "orted",	 "prterun",	  "prte",
 					    "prted",   "mpirun", "mpiexec.hydra", "hydra_pmi_proxy"};
 	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	path[n > 0 ? n : 0] = '\0';
-	const char *slash = strrchr(path, '/');
-	for (size_t i = 0; slash != NULL && i < sizeof(names) / sizeof(names[0]); i++)
-		is_launcher |= strcmp(slash + 1, names[i]) == 0;
+	path_self(path, sizeof(path));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		is_launcher |= strcmp(path_name(path), names[i]) == 0;
 	is_launcher &= secure_getenv("MPITRACE_DIR") != NULL;
 	if (is_launcher)
 		tick_choose();

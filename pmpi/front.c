@@ -19,6 +19,7 @@
  * tracer could not be loaded, "<pid> silent <why>" where an MPI library is loaded and no call of it came. */
 #include "pmpi/front.h"
 
+#include "base/path.h"
 #include "pmpi/lookup.h"
 #include "pmpi/notes.h"
 
@@ -95,12 +96,6 @@ struct search {
 	char path[4096];
 };
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
-}
-
 static int note_libmpi(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct search *s = context;
@@ -171,7 +166,7 @@ static const char *flavour_of(void *libmpi)
 {
 	struct link_map *map;
 	if (dlinfo(libmpi, RTLD_DI_LINKMAP, &map) == 0 &&
-	    strncmp(base_name(map->l_name), "libmpi_abi", strlen("libmpi_abi")) == 0)
+	    strncmp(path_name(map->l_name), "libmpi_abi", strlen("libmpi_abi")) == 0)
 		return "abi";
 	return lookup(libmpi, "ompi_mpi_comm_world") != NULL ? "openmpi" : "mpich";
 }
@@ -215,7 +210,7 @@ static const struct wrapper *bind_tracer(void *libmpi)
 	if (secure_getenv("MPITRACE_DIR") == NULL || dladdr((void *)(uintptr_t)front_resolve, &self) == 0 ||
 	    self.dli_fname == NULL)
 		return NULL;
-	int dir_len = (int)(base_name(self.dli_fname) - self.dli_fname);
+	int dir_len = (int)(path_name(self.dli_fname) - self.dli_fname);
 	if (snprintf(path, sizeof(path), "%.*slibmpitrace-%s.so", dir_len, self.dli_fname, flavour) >=
 	    (int)sizeof(path))
 		return NULL;
@@ -324,7 +319,7 @@ static int find_any(struct dl_phdr_info *info, size_t size, void *context)
 	for (; n != NULL && *ret_name == NULL; n = n->base.r_version >= 2 ? n->next : NULL)
 		for (const struct link_map *m = n->base.r_map; m != NULL && *ret_name == NULL; m = m->l_next)
 			if (m->l_name != NULL && lookup_is_libmpi(m->l_name))
-				*ret_name = base_name(m->l_name);
+				*ret_name = path_name(m->l_name);
 	return 1;
 }
 

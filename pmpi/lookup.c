@@ -7,6 +7,7 @@
 #include "pmpi/lookup.h"
 
 #include "base/libmpi.h"
+#include "base/path.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -83,8 +84,7 @@ void *lookup(void *handle, const char *name)
 bool lookup_is_libmpi(const char *path)
 {
 	static const char *const prefixes[] = LIBMPI_NAMES;
-	const char *slash = strrchr(path, '/');
-	const char *base = slash != NULL ? slash + 1 : path;
+	const char *base = path_name(path);
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (strncmp(base, prefixes[i], strlen(prefixes[i])) == 0)
 			return true;

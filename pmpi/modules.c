@@ -6,6 +6,8 @@
  * closed, or asked for a function, is looked at, in case it lies where another one was. */
 #include "pmpi/modules.h"
 
+#include "base/fnv.h"
+#include "base/path.h"
 #include "pmpi/redact.h"
 
 #include "format/mpic.h"
@@ -99,8 +101,7 @@ static bool note_fortran_layer(const char *path, const struct module *m)
 {
 	static const char *const names[] = {"libmpi_mpifh.so", "libmpi_usempif08.so", "libmpichfort.so",
 					    "libmpifort.so"};
-	const char *slash = strrchr(path, '/');
-	const char *base = slash != NULL ? slash + 1 : path;
+	const char *base = path_name(path);
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strncmp(base, names[i], strlen(names[i])) == 0) {
 			unsigned at = mpi_code_len[0] != 0;
@@ -123,18 +124,9 @@ static bool put_module(struct stream *s, const struct dl_phdr_info *info, const 
 	return stream_put_def(s, MPIC_DEF_MODULE, &head, sizeof(head), tail, head.build_id_len + head.path_len);
 }
 
-/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/. */
-static uint64_t hash_of(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-	for (; *text != '\0'; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-	return hash;
-}
-
 static bool range_of(const struct dl_phdr_info *info, struct module *ret_module)
 {
-	struct module m = {.begin = UINT64_MAX, .name = hash_of(info->dlpi_name)};
+	struct module m = {.begin = UINT64_MAX, .name = fnv_text(FNV_SEED, info->dlpi_name)};
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		uint64_t begin = info->dlpi_addr + p->p_vaddr;
@@ -154,8 +146,7 @@ static const char *path_of(const struct dl_phdr_info *info, bool is_program)
 	size_t used = 0;
 	path[0] = '\0';
 	if (is_program) {
-		ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-		path[n > 0 ? n : 0] = '\0';
+		path_self(path, sizeof(path));
 		return path;
 	}
 	if (info->dlpi_name[0] != '/' && strchr(info->dlpi_name, '/') != NULL &&

@@ -48,8 +48,7 @@ static int open_note(const char *name, int flags)
 		       : -1;
 }
 
-/* A file that grows beyond this limit ends the program (setrlimit(2)). */
-static bool fits(uint64_t len_bytes)
+bool note_fits_limit(uint64_t len_bytes)
 {
 	struct rlimit limit;
 	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || len_bytes <= limit.rlim_cur);
@@ -61,7 +60,7 @@ bool note_append(const char *name, size_t max_bytes, const char *line, size_t le
 	bool whole = false;
 	int before = errno, fd = open_note(name, O_APPEND);
 	if (fd >= 0 && fstat(fd, &st) == 0 && (size_t)st.st_size + len_bytes <= max_bytes &&
-	    fits((uint64_t)st.st_size + len_bytes)) {
+	    note_fits_limit((uint64_t)st.st_size + len_bytes)) {
 		whole = write(fd, line, len_bytes) == (ssize_t)len_bytes;
 		if (!whole)
 			(void)!ftruncate(fd, st.st_size);
@@ -78,7 +77,7 @@ static void count_unsaid(void)
 	int before = errno, fd = open_note("unsaid", 0);
 	for (int i = 0; i < LOCK_TRIES && fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0; i++)
 		sched_yield();
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fits((uint64_t)st.st_size + 1))
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && note_fits_limit((uint64_t)st.st_size + 1))
 		(void)!ftruncate(fd, st.st_size + 1);
 	if (fd >= 0)
 		close(fd);

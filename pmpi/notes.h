@@ -3,9 +3,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A directory of our own into which nobody else may write, absolute, not by a detour: else no file appears there. */
 bool note_directory_is_ours(const char *dir) __attribute__((visibility("hidden")));
+
+/* A file that grows beyond RLIMIT_FSIZE ends the program by SIGXFSZ (setrlimit(2)): ask before. */
+bool note_fits_limit(uint64_t len_bytes) __attribute__((visibility("hidden")));
 
 /* Append the line to that file in $MPITRACE_DIR, unless it would grow beyond max_bytes. Whole, or not at all: false. */
 bool note_append(const char *name, size_t max_bytes, const char *line, size_t len_bytes)

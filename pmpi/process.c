@@ -1,11 +1,13 @@
 /* process.c - see process.h. Everything here happens once; nothing here may fail loudly. */
 #include "pmpi/process.h"
 
+#include "base/clock.h"
+#include "base/path.h"
+#include "base/slurp.h"
 #include "pmpi/modules.h"
 #include "pmpi/notes.h"
 #include "pmpi/processor.h"
 #include "pmpi/redact.h"
-#include "pmpi/slurp.h"
 #include "pmpi/transport.h"
 
 #include <dlfcn.h>
@@ -76,8 +78,7 @@ static void copy_env(char *to, size_t cap, const char *name, const char *before)
 static void read_exe(void)
 {
 	char path[sizeof(segfile->exe)] = "", hidden[sizeof(segfile->exe) + 8];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	path[n > 0 ? n : 0] = '\0';
+	path_self(path, sizeof(path));
 	snprintf(segfile->exe, sizeof(segfile->exe), "%s", redact_path(path, hidden, sizeof(hidden)));
 }
 
@@ -170,8 +171,7 @@ static void tables_share(bool share)
 /* Nanoseconds of so many records of one signature. */
 static uint64_t time_records(struct stream *s, uint64_t *words)
 {
-	struct timespec before, after;
-	clock_gettime(CLOCK_MONOTONIC, &before);
+	int64_t before_ns = now_ns();
 	for (int i = 0; i < CALIBRATION_CALLS; i++) {
 		struct call_span span;
 		s->open.inside = 0;
@@ -180,8 +180,7 @@ static uint64_t time_records(struct stream *s, uint64_t *words)
 		span_stop(&span, MPI_SUCCESS);
 		span_end(&span, words, 2);
 	}
-	clock_gettime(CLOCK_MONOTONIC, &after);
-	return (uint64_t)((after.tv_sec - before.tv_sec) * 1000000000ll + after.tv_nsec - before.tv_nsec);
+	return (uint64_t)(now_ns() - before_ns);
 }
 
 /* What one record costs here: the whole path, on a signature that no call has, taken back afterwards. */

@@ -1,7 +1,7 @@
 /* processor.c - see processor.h. */
 #include "pmpi/processor.h"
 
-#include "pmpi/slurp.h"
+#include "base/slurp.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,8 @@
 /* record_handles.c - see record_handles.h. */
 #include "pmpi/record_handles.h"
 
+#include "base/fnv.h"
+
 void span_waits_comm(const struct call_span *s, uint32_t op, MPI_Comm comm)
 {
 	stream_define_op(s->stream, op);
@@ -19,10 +21,7 @@ void record_comm_any(struct call_span *s, uint32_t op, MPI_Comm parent, MPI_Comm
 
 int64_t tag_salt(const char *stringtag)
 {
-	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
-	for (; *stringtag != '\0'; stringtag++)
-		h = (h ^ (unsigned char)*stringtag) * 0x100000001b3ull;
-	return (int64_t)(h >> 20) | 1ll << 41;
+	return (int64_t)(fnv_text(FNV_SEED, stringtag) >> 20) | 1ll << 41;
 }
 
 void record_type_made(struct call_span *s, uint32_t op, MPI_Datatype oldtype, const MPI_Datatype *newtype)

@@ -1,6 +1,8 @@
 /* redact.c - see redact.h. */
 #include "pmpi/redact.h"
 
+#include "base/path.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -20,9 +22,8 @@ void redact_begin(const char *what)
 
 const char *redact_path(const char *path, char *to, size_t cap)
 {
-	const char *slash = strrchr(path, '/');
 	if (!redact_paths)
 		return path;
-	snprintf(to, cap, NOWHERE "%s", slash != NULL ? slash + 1 : path);
+	snprintf(to, cap, NOWHERE "%s", path_name(path));
 	return to;
 }

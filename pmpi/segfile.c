@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -40,20 +39,13 @@ static int open_again(const char *suffix, int flags)
 	return open(name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600); /* a fifo in its place must not stop us */
 }
 
-/* Growing a file past RLIMIT_FSIZE is a SIGXFSZ in the program (setrlimit(2)): ask before. */
-static bool fits_limit(uint64_t end)
-{
-	struct rlimit limit;
-	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur);
-}
-
 static void *map_new(uint64_t offset, size_t len_bytes, void *where, bool prefault)
 {
 	int fd = open_again("", O_RDWR);
 	if (fd < 0)
 		return NULL;
 	void *at = MAP_FAILED;
-	if (fits_limit(offset + len_bytes) && posix_fallocate(fd, (off_t)offset, (off_t)len_bytes) == 0)
+	if (note_fits_limit(offset + len_bytes) && posix_fallocate(fd, (off_t)offset, (off_t)len_bytes) == 0)
 		at = mmap(where, len_bytes, PROT_READ | PROT_WRITE,
 			  MAP_SHARED | (where != NULL ? MAP_FIXED : 0) | (prefault ? MAP_POPULATE : 0), fd,
 			  (off_t)offset);
@@ -123,7 +115,7 @@ bool segfile_spill(const struct segment *segment)
 	lock_take();
 	bool has_place = choose_place(&place);
 	off_t at = (off_t)place * SPILL_SLOT_BYTES;
-	int fd = has_place && fits_limit((uint64_t)at + len) ? open_again(SPILL_SUFFIX, O_WRONLY | O_CREAT) : -1;
+	int fd = has_place && note_fits_limit((uint64_t)at + len) ? open_again(SPILL_SUFFIX, O_WRONLY | O_CREAT) : -1;
 	if (fd >= 0) {
 		ok = pwrite(fd, segment, len, at) == (ssize_t)len;
 		close(fd);

@@ -9,6 +9,7 @@
  * itself, nothing tells them from the program. */
 #include "pmpi/tools.h"
 
+#include "base/path.h"
 #include "pmpi/record.h"
 
 #include <dlfcn.h>
@@ -74,8 +75,7 @@ static bool exports_mpi(uint64_t begin, uint64_t end)
 /* Modules come in the loader's order: the program, what is preloaded, the rest. */
 bool tools_note(uint64_t begin, uint64_t end, const char *path, bool is_program)
 {
-	const char *slash = strrchr(path, '/');
-	front_seen |= strncmp(slash != NULL ? slash + 1 : path, "libmpitrace.so", strlen("libmpitrace.so")) == 0;
+	front_seen |= strncmp(path_name(path), "libmpitrace.so", strlen("libmpitrace.so")) == 0;
 	bool is_tool = is_program ? exports_mpi(begin, end) : !front_seen || holds_an_entry(begin, end);
 	if (ntools == TOOLS_MAX || !is_tool)
 		return false;

@@ -1,6 +1,7 @@
 /* transport.c - see transport.h. In: the loader's list.  Out: segfile->transports, "pml ob1, btl vader, UCX". */
 #include "pmpi/transport.h"
 
+#include "base/path.h"
 #include "pmpi/segfile.h"
 
 #include <link.h>
@@ -27,8 +28,7 @@ static void add(const char *as, const char *rest, int rest_len)
 
 static int look(struct dl_phdr_info *info, size_t size, void *context)
 {
-	const char *slash = strrchr(info->dlpi_name, '/');
-	const char *base = slash != NULL ? slash + 1 : info->dlpi_name;
+	const char *base = path_name(info->dlpi_name);
 	(void)size;
 	(void)context;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

@@ -1,6 +1,8 @@
 /* notice.c - see notice.h. */
 #include "spank/notice.h"
 
+#include "base/fnv.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -64,19 +66,11 @@ void notice_say(struct notice *n, const char *node)
 	n->cause = NOTICE_NONE;
 }
 
-/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/. */
-static uint64_t hash_of(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-	for (; *text != '\0'; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-	return hash;
-}
-
 void notice_say_in_task(spank_t sp, struct notice *n, const char *node, uint32_t job_id, bool is_batch, bool speaks)
 {
 	char mark[64];
-	snprintf(mark, sizeof(mark), "%u.%d.%" PRIx64, job_id, n->cause, n->cause != NOTICE_NONE ? hash_of(n->why) : 0);
+	snprintf(mark, sizeof(mark), "%u.%d.%" PRIx64, job_id, n->cause,
+		 n->cause != NOTICE_NONE ? fnv_text(FNV_SEED, n->why) : 0);
 	const char *told = sl_env(sp, NOTICE_TOLD);
 	bool again = told != NULL && strcmp(told, mark) == 0;
 	sl_unsetenv(sp, NOTICE_TOLD);

@@ -1,12 +1,13 @@
 /* redact.c - see redact.h. In: the layout of a step, and the site's word.  Out: the layout without it; the agent and
  * the tracer, which know more, obey the key `redact`. */
 #include "spank/redact.h"
+#include "base/fnv.h"
+#include "base/path.h"
+#include "base/slurp.h"
 #include "spank/policy/policy.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *redact_names(unsigned what, char ret_text[64])
 {
@@ -16,25 +17,13 @@ const char *redact_names(unsigned what, char ret_text[64])
 	return ret_text;
 }
 
-/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/. */
-static uint64_t add(uint64_t hash, const char *text)
-{
-	for (; *text != '\0'; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-	return hash;
-}
-
 /* The machine's id is known on the machine only (machine-id(5)), so that nobody finds the host by trying names. */
 static void stand_in(const char *host, uint32_t job, char ret_name[32])
 {
-	char id[64] = "", number[16];
-	int fd = open("/etc/machine-id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, id, sizeof(id) - 1) : 0;
-	if (fd >= 0)
-		close(fd);
-	id[n > 0 ? n : 0] = '\0';
+	char id[64], number[16];
+	slurp("/etc/machine-id", id, sizeof(id));
 	snprintf(number, sizeof(number), "%u", job);
-	uint64_t hash = add(add(add(0xcbf29ce484222325u, id), host), number);
+	uint64_t hash = fnv_text(fnv_text(fnv_text(FNV_SEED, id), host), number);
 	hash ^= hash >> 32;
 	snprintf(ret_name, 32, "h%08x", (unsigned)(uint32_t)hash);
 }
@@ -63,8 +52,7 @@ static void redact_hosts(struct layout *l, uint32_t job)
 static void redact_paths(struct layout *l)
 {
 	char program[1024];
-	const char *path = layout_text(l, LAYOUT_PROGRAM), *slash = strrchr(path, '/');
-	snprintf(program, sizeof(program), "%s", slash != NULL ? slash + 1 : path);
+	snprintf(program, sizeof(program), "%s", path_name(layout_text(l, LAYOUT_PROGRAM)));
 	layout_set(l, LAYOUT_PROGRAM, program);
 	layout_set(l, LAYOUT_SUBMIT, "");
 }

@@ -1,6 +1,7 @@
 /* step.c - see step.h. In: Slurm's items and the request.  Out: the step's directory in the spool,
  * a warden. */
 #include "spank/step.h"
+#include "base/path.h"
 #include "base/tick.h"
 #include "spank/het.h"
 #include "spank/namespace.h"
@@ -50,9 +51,7 @@ static bool ends_with(const char *text, const char *suffix)
 static bool is_daemon_of_mpirun(spank_t sp, const struct record *rec)
 {
 	static const char *const daemons[] = {"orted", "prted", "hydra_pmi_proxy"};
-	const char *program = rec->argc > 0 ? rec->argv[0] : "";
-	const char *slash = strrchr(program, '/');
-	program = slash != NULL ? slash + 1 : program;
+	const char *program = path_name(rec->argc > 0 ? rec->argv[0] : "");
 	if (!ends_with(sl_env(sp, "MPITRACE_DIR"), DAEMON_STEP_SUFFIX))
 		return false;
 	for (size_t i = 0; i < sizeof(daemons) / sizeof(daemons[0]); i++)

@@ -3,6 +3,7 @@
  * epilog does. Only a terminal is told where the report is: what a program's output is piped into
  * must not differ with --mpitrace. */
 #include "spank/submit.h"
+#include "base/clock.h"
 #include "spank/policy/policy.h"
 #include "spank/output.h"
 
@@ -36,13 +37,6 @@ static struct {
 	char directory[PATH_MAX]; /* where srun was called */
 	char out[PATH_MAX];
 } local;
-
-static double now_s(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* srun takes options of the job around it from there, as it shall; sbatch and salloc would as well. */
 void submit_forget_outer(void)

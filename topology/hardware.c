@@ -137,14 +137,9 @@ int hardware_parse(const char *name, const char *text, size_t len_bytes, struct 
 int hardware_read(const char *path, struct hardware **ret_hardware, struct error *e)
 {
 	_cleanup_buf_ struct buf text = {0};
-	int code = buf_file(&text, path, FABRIC_BYTES_MAX);
-	buf_u8(&text, '\0');
-	if (code == -EINVAL || code == -E2BIG)
-		return fail(e, -EFBIG, "%s: not a file of at most %u bytes", path, FABRIC_BYTES_MAX);
+	int code = buf_text(&text, path, FABRIC_BYTES_MAX, e);
 	if (code < 0)
-		return fail(e, code, "%s: %s", path, strerror(-code));
-	if (buf_failed(&text))
-		return fail(e, -ENOMEM, "out of memory");
+		return code;
 	return hardware_parse(path, (const char *)text.data, text.len_bytes - 1, ret_hardware, e);
 }
 

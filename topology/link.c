@@ -1,4 +1,5 @@
 /* link.c - how fast the links of this machine's network adapters are, and whether they are up. In: /sys/class. */
+#include "base/slurp.h"
 #include "topology/pus.h"
 
 #include <limits.h>
@@ -10,11 +11,7 @@ static bool read_word(const char *root, const char *kind, const char *name, cons
 {
 	char path[PATH_MAX];
 	snprintf(path, sizeof(path), "%s/class/%s/%s/%s", root, kind, name, what);
-	FILE *f = fopen(path, "re");
-	char *got = f != NULL ? fgets(ret_text, 64, f) : NULL;
-	if (f != NULL)
-		fclose(f);
-	return got != NULL;
+	return slurp(path, ret_text, 64) > 0;
 }
 
 /* "200 Gb/sec (4X HDR)" and "4: ACTIVE" of the first port; Mb/s and "up" of an Ethernet device. */

@@ -1,5 +1,6 @@
 /* node.c - a node as JSON. In: one source of processing units and devices, /proc/cpuinfo.  Out: topo_node(). */
 #include "base/json.h"
+#include "base/path.h"
 #include "topology/pus.h"
 #include "topology/topology.h"
 
@@ -145,8 +146,7 @@ cJSON *topo_capture(const char *path, struct error *e)
 		return NULL;
 	cJSON *node = describe(&pus, false);
 	topo_pus_done(&pus);
-	const char *slash = strrchr(path, '/');
-	json_put_text(node, "node", slash != NULL ? slash + 1 : path);
+	json_put_text(node, "node", path_name(path));
 	return node;
 #else
 	fail(e, -ENOTSUP, "%s: this mpitrace was built without hwloc, which reads captures", path);

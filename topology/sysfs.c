@@ -1,5 +1,6 @@
 /* sysfs.c - the node's processing units from /sys/devices/system, for builds without hwloc (devices: sysfs_devices.c).
  * Cores and packages are numbered in the order in which the CPUs name them, as hwloc does. */
+#include "base/slurp.h"
 #include "topology/cpulist.h"
 #include "topology/pus.h"
 
@@ -15,21 +16,11 @@ struct kernel_core {
 	int package, core;
 };
 
-static int read_line(const char *path, char *ret_text, size_t cap_bytes)
-{
-	FILE *f = fopen(path, "re");
-	if (f == NULL)
-		return -errno;
-	char *got = fgets(ret_text, (int)cap_bytes, f);
-	fclose(f);
-	return got != NULL ? 0 : -ENODATA;
-}
-
 static int read_cpu_number(const char *root, unsigned cpu, const char *what)
 {
 	char path[PATH_MAX], text[32];
 	snprintf(path, sizeof(path), "%s/devices/system/cpu/cpu%u/topology/%s", root, cpu, what);
-	return read_line(path, text, sizeof(text)) == 0 ? atoi(text) : 0;
+	return slurp(path, text, sizeof(text)) > 0 ? atoi(text) : 0;
 }
 
 /* Number the core and the socket of the PU at `at`: as an earlier one of the same, or the next free
@@ -56,7 +47,7 @@ static void fill_numa(const char *root, struct topo_pus *pus, struct cpulist *li
 	unsigned index = 0;
 	for (unsigned node = 0; node < NUMA_MAX; node++) {
 		snprintf(path, sizeof(path), "%s/devices/system/node/node%u/cpulist", root, node);
-		if (read_line(path, text, sizeof(text)) < 0 || cpulist_parse(text, list) < 0)
+		if (slurp(path, text, sizeof(text)) == 0 || cpulist_parse(text, list) < 0)
 			continue;
 		for (size_t i = 0; i < pus->count; i++)
 			if (cpulist_has(list, pus->pu[i].os))
@@ -91,14 +82,14 @@ int topo_pus_sysfs(const char *root, struct topo_pus *ret_pus, struct error *e)
 {
 	char path[PATH_MAX], text[4096];
 	snprintf(path, sizeof(path), "%s/devices/system/cpu/online", root);
-	int rc = read_line(path, text, sizeof(text));
-	if (rc < 0)
-		return fail(e, rc, "%s: cannot read it", path);
+	errno = ENODATA;
+	if (slurp(path, text, sizeof(text)) == 0)
+		return fail(e, -errno, "%s: cannot read it", path);
 	struct cpulist *list = malloc(sizeof(*list));
 	if (list == NULL)
 		return fail(e, -ENOMEM, "out of memory");
 	struct topo_pus pus = {.source = "sysfs"};
-	rc = cpulist_parse(text, list);
+	int rc = cpulist_parse(text, list);
 	if (rc == 0 && list->count > 0)
 		rc = fill_pus(root, list, &pus);
 	else

@@ -1,4 +1,5 @@
 /* sysfs_devices.c - network adapters and GPUs from /sys/bus/pci, for builds without hwloc. */
+#include "base/slurp.h"
 #include "topology/cpulist.h"
 #include "topology/pus.h"
 
@@ -9,25 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_text(const char *dir, const char *name, char *ret_text, size_t cap_bytes)
+static bool read_text(const char *dir, const char *name, char *ret_text, size_t cap_bytes)
 {
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof(path), "%s/%s", dir, name);
-	FILE *f = n < (int)sizeof(path) ? fopen(path, "re") : NULL;
-	if (f == NULL)
-		return -ENOENT;
-	char *got = fgets(ret_text, (int)cap_bytes, f);
-	fclose(f);
-	if (got == NULL)
-		return -ENODATA;
-	ret_text[strcspn(ret_text, "\n")] = '\0';
-	return 0;
+	return n < (int)sizeof(path) && slurp(path, ret_text, cap_bytes) > 0;
 }
 
 static unsigned read_hex(const char *dir, const char *name)
 {
 	char text[64];
-	return read_text(dir, name, text, sizeof(text)) == 0 ? (unsigned)strtoul(text, NULL, 16) : 0;
+	return read_text(dir, name, text, sizeof(text)) ? (unsigned)strtoul(text, NULL, 16) : 0;
 }
 
 /* The drivers' names of it are directories below, in the order of their names. */
@@ -67,7 +60,7 @@ static void locate(const char *dir, const struct topo_pus *pus, struct topo_devi
 	char text[4096];
 	bool first = true;
 	struct cpulist *list = malloc(sizeof(*list));
-	if (list != NULL && read_text(dir, "local_cpulist", text, sizeof(text)) == 0 && cpulist_parse(text, list) == 0)
+	if (list != NULL && read_text(dir, "local_cpulist", text, sizeof(text)) && cpulist_parse(text, list) == 0)
 		for (size_t i = 0; i < pus->count; i++) {
 			const struct topo_pu *pu = &pus->pu[i];
 			if (!cpulist_has(list, pu->os))

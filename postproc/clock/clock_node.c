@@ -3,6 +3,7 @@
  * The rate follows CLOCK_MONOTONIC piecewise; samples closer than THIN_NS would make the rate noisy
  * and are left out. The date is the median of realtime - monotonic, so a stepped real-time clock
  * does no harm. */
+#include "base/sort.h"
 #include "postproc/clock/clock.h"
 
 #include <math.h>
@@ -15,12 +16,6 @@ static int by_tick(const void *a, const void *b)
 	return (x->tick > y->tick) - (x->tick < y->tick);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
 int64_t clock_median_offset(const struct node *n)
 {
 	int64_t *offsets = malloc((n->clock.n + 1) * sizeof(int64_t)), middle = 0;
@@ -29,7 +24,7 @@ int64_t clock_median_offset(const struct node *n)
 	for (size_t i = 0; i < n->clock.n; i++)
 		__builtin_sub_overflow(n->clock.at[i].realtime_ns, n->clock.at[i].monotonic_ns, &offsets[i]);
 	if (n->clock.n > 0) {
-		qsort(offsets, n->clock.n, sizeof(int64_t), by_value);
+		qsort(offsets, n->clock.n, sizeof(int64_t), sort_by_i64);
 		middle = offsets[n->clock.n / 2];
 	}
 	free(offsets);

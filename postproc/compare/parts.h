@@ -59,6 +59,3 @@ int callsites_put(const struct sides *s, cJSON *diff);
 int issues_put(const struct sides *s, cJSON *diff);
 /* Member scaling: null where all groups have as many ranks. */
 int scaling_put(const struct compare_input *in, cJSON *diff);
-
-/* What stands behind the last slash. */
-const char *compare_file_name(const char *path);

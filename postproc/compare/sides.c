@@ -1,5 +1,6 @@
 /* sides.c - the two sides of a comparison: which runs, and what is in the way of comparing them.
  * In: analyses.  Out: what each side is, whether noise can be told, and notes in sentences. */
+#include "base/path.h"
 #include "postproc/compare/noise.h"
 #include "postproc/compare/parts.h"
 
@@ -24,12 +25,6 @@ size_t side_count(const struct sides *s, unsigned side)
 double side_mean(const struct sides *s, unsigned side, const double *value)
 {
 	return noise_mean(value + side_first(s, side), side_count(s, side));
-}
-
-const char *compare_file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
 static const cJSON *coverage(const struct compare_run *r)
@@ -95,7 +90,7 @@ void sides_done(struct sides *s)
 
 static const char *program_of(const struct compare_run *r)
 {
-	return compare_file_name(json_text(json_item(r->analysis, "job"), "program", ""));
+	return basename_of(json_text(json_item(r->analysis, "job"), "program", ""));
 }
 
 static const char *job_text(const struct compare_run *r, const char *key)
@@ -138,7 +133,7 @@ __attribute__((format(printf, 2, 3))) static void note(cJSON *notes, const char 
 static void note_run(const struct sides *s, size_t i, cJSON *notes)
 {
 	const struct compare_run *r = s->run[i];
-	const char *name = compare_file_name(r->path);
+	const char *name = basename_of(r->path);
 	double lost = json_number_or(coverage(r), "events_lost", 0), missing = r->ranks - s->seen[i];
 	double cut = json_number_or(r->analysis, "wait_states_left_out", 0);
 	if (!is_whole(r))
@@ -164,11 +159,11 @@ static void note_program(const struct sides *s, size_t i, cJSON *notes)
 {
 	const struct compare_run *r = s->run[i], *to = s->run[i <= s->na ? 0 : s->na];
 	if (strcmp(program_of(r), program_of(to)) != 0)
-		note(notes, "%.200s is of another program than %.200s: %.60s, not %.60s.", compare_file_name(r->path),
-		     compare_file_name(to->path), program_of(r), program_of(to));
+		note(notes, "%.200s is of another program than %.200s: %.60s, not %.60s.", basename_of(r->path),
+		     basename_of(to->path), program_of(r), program_of(to));
 	if (strcmp(job_text(r, "mpi"), job_text(to, "mpi")) != 0)
-		note(notes, "%.200s used another MPI library than %.200s: %.60s, not %.60s.",
-		     compare_file_name(r->path), compare_file_name(to->path), job_text(r, "mpi"), job_text(to, "mpi"));
+		note(notes, "%.200s used another MPI library than %.200s: %.60s, not %.60s.", basename_of(r->path),
+		     basename_of(to->path), job_text(r, "mpi"), job_text(to, "mpi"));
 }
 
 static void put_notes(const struct sides *s, cJSON *notes)

@@ -4,6 +4,7 @@
  * - some were put in or taken out: those before them have moved as the matched call before them in the file has,
  *   those behind as the one behind them has, or all by as much;
  * - else nobody can say which is which, and they are compared as one. */
+#include "base/path.h"
 #include "postproc/compare/sites.h"
 
 #include "base/json.h"
@@ -14,7 +15,7 @@
 static bool is_program(const struct compare_run *r, const char *module)
 {
 	const char *program = json_text(json_item(r->analysis, "job"), "program", "");
-	return strcmp(compare_file_name(program), compare_file_name(module)) == 0;
+	return strcmp(basename_of(program), basename_of(module)) == 0;
 }
 
 /* Function and file, or what stands for them without debug information. */
@@ -24,13 +25,13 @@ static char *full_key(const struct compare_run *r, const cJSON *row, const char 
 	const char *module = json_text(row, "module", "");
 	char *key = NULL;
 	if (*file == '\0')
-		file = is_program(r, module) ? "" : compare_file_name(module);
+		file = is_program(r, module) ? "" : basename_of(module);
 	return asprintf(&key, "%s\x1f%s\x1f%s", op, function, file) < 0 ? NULL : key;
 }
 
 static int add_site(const struct sides *s, size_t run, const cJSON *row, struct matched_sites *x)
 {
-	const char *file = compare_file_name(json_text(row, "file", ""));
+	const char *file = basename_of(json_text(row, "file", ""));
 	struct site site = {.run = run,
 			    .order = x->list.n,
 			    .row = row,

@@ -147,11 +147,6 @@ static void describe_end(const struct process *p, char *text, size_t size)
 
 /* ---- where ---- */
 
-static const char *op_of(const struct step *s, const struct sig *sig)
-{
-	return sig->op == NONE ? "an MPI call" : s->ops.at[sig->op];
-}
-
 /* ", in MPI_Send in main (x.c:3)": the call it never came back from; or behind which it computed. */
 static uint32_t describe_place(const struct step *s, const struct process *p, char *text, size_t size)
 {
@@ -164,7 +159,7 @@ static uint32_t describe_place(const struct step *s, const struct process *p, ch
 		return NONE;
 	const char *how = o != NULL ? ", in " : p->aborted ? ", " : ", outside of MPI, after ";
 	site_text(s, sig->site, site, sizeof(site));
-	snprintf(text, size, "%s%s", how, site[0] != '\0' ? site + strlen(" at ") : op_of(s, sig));
+	snprintf(text, size, "%s%s", how, site[0] != '\0' ? site + strlen(" at ") : sig_op(s, sig));
 	return sig->site;
 }
 
@@ -228,7 +223,7 @@ static void describe_waiters(const struct step *s, const struct waiters *w, char
 	site_text(s, w->site, site, sizeof(site));
 	int n = snprintf(text, size, " %u other rank%s %s waiting%s%s", w->n, w->n == 1 ? "" : "s",
 			 w->n == 1 ? "was" : "were", site[0] != '\0' ? site : " in ",
-			 site[0] != '\0' ? "" : op_of(s, w->sig));
+			 site[0] != '\0' ? "" : sig_op(s, w->sig));
 	if (w->since_ns != TIME_ABSENT && n > 0 && (size_t)n < size)
 		snprintf(text + n, size - (size_t)n, "%s since %s after the start.", w->n == 1 ? "" : ", the first",
 			 duration_text((double)w->since_ns / 1e9, since));

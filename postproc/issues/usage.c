@@ -1,5 +1,6 @@
 /* usage.c - issues about what the nodes gave the ranks: memory up to the limit, a processor clock below the others'.
  * In: what was sampled while the step ran (totals/usage.h). */
+#include "base/sort.h"
 #include "postproc/issues/issues.h"
 #include "postproc/read/exits.h"
 
@@ -117,12 +118,6 @@ void issue_memory_limit(const struct analysis *a, struct issue *f)
 
 /* ---- clock frequency ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
 /* Of nodes whose frequency is known; 0: of fewer than two. */
 static double median_hz(const struct analysis *a)
 {
@@ -133,7 +128,7 @@ static double median_hz(const struct analysis *a)
 		n += !isnan(hz[n]);
 	}
 	if (n >= 2) {
-		qsort(hz, n, sizeof(*hz), by_value);
+		qsort(hz, n, sizeof(*hz), sort_by_double);
 		median = hz[n / 2];
 	}
 	free(hz);

@@ -46,7 +46,7 @@ static bool most_io(const struct analysis *a, bool (*says)(const char *op))
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		for (size_t i = 0; a->step->ranks[r] != NULL && i < a->step->ranks[r]->sigs.n; i++) {
 			const struct sig *sig = &a->step->ranks[r]->sigs.at[i];
-			const char *op = sig->op == NONE ? "" : a->step->ops.at[sig->op];
+			const char *op = sig_op_or(a->step, sig, "");
 			double ns = (double)sig->ticks * a->step->ranks[r]->ns_per_tick;
 			if (strncmp(op, "MPI_File_", 9) != 0 ||
 			    (strstr(op, "read") == NULL && strstr(op, "write") == NULL))

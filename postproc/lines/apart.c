@@ -25,23 +25,17 @@ struct found {
 	uint32_t file_len, function_len; /* UINT32_MAX: not known */
 };
 
-static void limit(int resource, uint64_t value)
-{
-	struct rlimit r = {value, value};
-	setrlimit((__rlimit_resource_t)resource, &r);
-}
-
 static void confine(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
-	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_CPU, SECONDS);
-	limit(RLIMIT_FSIZE, 0);
+	become_limited(RLIMIT_CORE, 0);
+	become_limited(RLIMIT_CPU, SECONDS);
+	become_limited(RLIMIT_FSIZE, 0);
 #ifndef __SANITIZE_ADDRESS__
-	limit(RLIMIT_DATA, DATA_BYTES);
+	become_limited(RLIMIT_DATA, DATA_BYTES);
 #endif
 	alarm(2 * SECONDS);
 	become_confined(CONFINED_ALONE);

@@ -1,6 +1,7 @@
 /* dwarf.c - see lines.h; by elfutils' libdwfl, module by module, after the run.
  * A return address points behind the call, so the instruction before it is looked up. Of inlined
  * frames the first one outside of system headers is named: that is the line the user wrote. */
+#include "base/path.h"
 #include "postproc/lines/lines.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -163,7 +164,6 @@ static void leave_headers(struct site *site, Dwarf_Die *scopes, int n, Dwarf_Die
  * "hpcc+0x2d800". */
 static void name_by_start(const struct image *im, const struct module *m, struct site *site)
 {
-	const char *slash = strrchr(m->path, '/');
 	char name[PYTHON_NAME_MAX];
 	GElf_Addr unused;
 	Elf *elf = dwfl_module_getelf(im->module, &unused);
@@ -171,8 +171,7 @@ static void name_by_start(const struct image *im, const struct module *m, struct
 	if (start == 0)
 		return;
 	if (!python_function(elf, m->path, start, name, sizeof(name)))
-		snprintf(name, sizeof(name), "%.80s+0x%llx", slash != NULL ? slash + 1 : m->path,
-			 (unsigned long long)start);
+		snprintf(name, sizeof(name), "%.80s+0x%llx", path_name(m->path), (unsigned long long)start);
 	set_text(&site->function, name);
 }
 

@@ -2,6 +2,8 @@
  * the folders below the one of all packages. */
 #include "postproc/lines/modules_shown.h"
 
+#include "base/path.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +17,7 @@ static const char *below(const char *path, const char *root)
 
 char *module_short(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *file = slash != NULL ? slash + 1 : path;
+	const char *file = path_name(path);
 	const char *tag = strstr(file, ".cpython-"), *name = below(path, "/site-packages/");
 	if (tag == NULL)
 		tag = strstr(file, ".abi3.so");

@@ -1,17 +1,15 @@
 /* feed.c - see feed.h. */
 #include "postproc/live/feed.h"
+#include "base/clock.h"
+#include "base/loopback.h"
 #include "postproc/live/feed_reader.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FEED_ACCEPTED_AT_ONCE 32 /* then all are heard again, before others take their places */
@@ -28,13 +26,6 @@ struct feed {
 	VEC(struct feed_reader) readers;
 	int64_t active_ns;
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
 
 /* ---- where readers come ---- */
 
@@ -73,31 +64,13 @@ static int listen_unix(struct feed *f, const char *path, struct error *e)
 	return code < 0 ? fail(e, code, "%s: cannot listen there: %s", path, strerror(-code)) : 0;
 }
 
-static int make_token(struct feed *f)
-{
-	unsigned char bytes[FEED_TOKEN_CHARS / 2];
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return -EIO;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(f->token + 2 * i, 3, "%02x", bytes[i]);
-	return 0;
-}
-
 static int listen_tcp(struct feed *f, uint16_t port, struct error *e)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-	socklen_t len = sizeof(address);
-	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	f->listeners[TCP] = fd;
-	if (fd >= 0)
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, SOMAXCONN) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&address, &len) < 0)
-		return fail(e, -errno, "cannot listen on 127.0.0.1 port %u: %s; choose another with --port", port,
-			    strerror(errno));
-	f->port = ntohs(address.sin_port);
-	return make_token(f) < 0 ? fail(e, -EIO, "no random numbers from the system") : 0;
+	int fd = f->listeners[TCP] = loopback_listen(port, &f->port);
+	if (fd < 0)
+		return fail(e, fd, "cannot listen on 127.0.0.1 port %u: %s; choose another with --port", port,
+			    strerror(-fd));
+	return loopback_token(f->token, FEED_TOKEN_CHARS) < 0 ? fail(e, -EIO, "no random numbers from the system") : 0;
 }
 
 int feed_create(const struct feed_options *o, struct feed **ret_feed, struct error *e)

@@ -6,7 +6,6 @@
 #include "postproc/live/merge.h"
 #include "postproc/live/merge_node.h"
 
-#include "base/hostlist.h"
 #include "base/json.h"
 #include "postproc/lines/lines.h"
 #include "postproc/totals/bytes.h"
@@ -14,7 +13,6 @@
 /* As snapshot.c: shared file systems show late what others wrote. */
 #define LATE_NS 10000000000ll
 #define WAITING_MAX 65536u /* of one node: more, and the first ones are merged while the others are left in the file */
-#define MISSING_MAX 4096
 
 struct merge {
 	struct merging m;
@@ -33,13 +31,6 @@ int merge_create(const char *path, struct merge **ret_merge)
 	return 0;
 }
 
-static void missing_done(struct merging *m)
-{
-	for (size_t i = 0; i < m->missing.n; i++)
-		free(m->missing.at[i]);
-	vec_done(&m->missing);
-}
-
 void merge_destroy(struct merge *m)
 {
 	if (m == NULL)
@@ -50,7 +41,7 @@ void merge_destroy(struct merge *m)
 		free(m->m.nodes.at[i].path);
 	}
 	vec_done(&m->m.nodes);
-	missing_done(&m->m);
+	missing_done(&m->m.missing);
 	step_done(&m->m.step);
 	free(m->path);
 	free(m);
@@ -116,30 +107,6 @@ static int take_node(struct merge *m, size_t i)
 	return queue_samples(n, f);
 }
 
-static int add_missing(void *context, const char *name)
-{
-	struct merging *m = context;
-	for (size_t i = 0; i < m->step.nodes.n; i++)
-		if (strcmp(m->step.nodes.at[i].name, name) == 0)
-			return 0;
-	char *copy = strdup(name);
-	if (copy == NULL || m->missing.n >= MISSING_MAX || vec_push(&m->missing, copy) < 0) {
-		free(copy);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-static void find_missing(struct merging *m)
-{
-	const char *list = "";
-	missing_done(m);
-	for (size_t i = 0; i < m->step.nodes.n && list[0] == '\0'; i++)
-		list = json_text(m->step.nodes.at[i].meta, "nodelist", "");
-	if (m->step.nodes.n < m->step.nnodes)
-		hostlist_each(list, add_missing, m);
-}
-
 int merge_update(struct merge *m, struct error *e)
 {
 	struct step s;
@@ -154,7 +121,7 @@ int merge_update(struct merge *m, struct error *e)
 	m->m.step = s;
 	lines_resolve(&m->m.step);
 	bytes_of_calls(&m->m.step);
-	find_missing(&m->m);
+	missing_find(&m->m.step, &m->m.missing);
 	for (size_t i = 0; i < m->m.nodes.n; i++)
 		m->m.nodes.at[i].node = NONE;
 	for (size_t i = 0; i < m->m.step.nodes.n && code == 0; i++)

@@ -26,7 +26,7 @@ struct merge_node {
 struct merging {
 	struct step step;
 	VEC(struct merge_node) nodes;
-	VEC(char *) missing; /* names of nodes without a file */
+	struct missing missing;
 	uint64_t number;
 	int64_t slot_ns;
 };

@@ -2,6 +2,7 @@
  * step is joined, so that peers, communicators and places are the step's. */
 #include "postproc/live/snapshot.h"
 
+#include "base/clock.h"
 #include "base/hostlist.h"
 #include "base/json.h"
 #include "postproc/lines/lines.h"
@@ -72,16 +73,9 @@ static enum live_node_state node_state(const struct snapshot *l, size_t i, int64
 	return now_ns - n->realtime_ns > 2 * n->gap_ns + LATE_NS ? NODE_LAGS : NODE_SAMPLED;
 }
 
-static int64_t realtime_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 static int look_at_nodes(struct snapshot *l)
 {
-	int64_t now_ns = realtime_ns();
+	int64_t now_ns = clock_ns(CLOCK_REALTIME);
 	l->over = true;
 	for (size_t i = 0; i < l->nodes.n; i++) {
 		const struct live_node *n = &l->nodes.at[i];
@@ -95,14 +89,19 @@ static int look_at_nodes(struct snapshot *l)
 	return 0;
 }
 
+struct looking_for {
+	const struct step *step;
+	struct missing *missing;
+};
+
 static int add_missing(void *context, const char *name)
 {
-	struct snapshot *l = context;
-	for (size_t i = 0; i < l->step.nodes.n; i++)
-		if (strcmp(l->step.nodes.at[i].name, name) == 0)
+	const struct looking_for *l = context;
+	for (size_t i = 0; i < l->step->nodes.n; i++)
+		if (strcmp(l->step->nodes.at[i].name, name) == 0)
 			return 0;
 	char *copy = strdup(name);
-	if (copy == NULL || l->missing.n >= MISSING_MAX || vec_push(&l->missing, copy) < 0) {
+	if (copy == NULL || l->missing->n >= MISSING_MAX || vec_push(l->missing, copy) < 0) {
 		free(copy);
 		return -ENOMEM;
 	}
@@ -110,13 +109,21 @@ static int add_missing(void *context, const char *name)
 }
 
 /* By the list of nodes that each of them has. */
-static void find_missing(struct snapshot *l)
+void missing_find(const struct step *s, struct missing *m)
 {
 	const char *list = "";
-	for (size_t i = 0; i < l->step.nodes.n && list[0] == '\0'; i++)
-		list = json_text(l->step.nodes.at[i].meta, "nodelist", "");
-	if (l->step.nodes.n < l->step.nnodes)
-		hostlist_each(list, add_missing, l);
+	missing_done(m);
+	for (size_t i = 0; i < s->nodes.n && list[0] == '\0'; i++)
+		list = json_text(s->nodes.at[i].meta, "nodelist", "");
+	if (s->nodes.n < s->nnodes)
+		hostlist_each(list, add_missing, &(struct looking_for){s, m});
+}
+
+void missing_done(struct missing *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		free(m->at[i]);
+	vec_done(m);
 }
 
 /* ---- ranks ---- */
@@ -253,7 +260,7 @@ int snapshot(char *const *paths, size_t npaths, struct snapshot *before, struct 
 			    paths[0]);
 	if (code == 0) {
 		lines_resolve(&l.step);
-		find_missing(&l);
+		missing_find(&l.step, &l.missing);
 		code = look_at_nodes(&l);
 		code = code == 0 ? look_at_ranks(&l) : code;
 		code = code == 0 ? snapshot_waits(&l) : code;
@@ -271,15 +278,13 @@ void snapshot_done(struct snapshot *l)
 {
 	for (size_t i = 0; i < l->nodes.n; i++)
 		replay_done(&l->nodes.at[i]);
-	for (size_t i = 0; i < l->missing.n; i++)
-		free(l->missing.at[i]);
 	for (size_t i = 0; i < l->waited_for.n; i++)
 		vec_done(&l->waited_for.at[i].ranks);
 	states_of_done(&l->states);
 	cores_done(&l->cores);
 	vec_done(&l->nodes);
 	vec_done(&l->node_states);
-	vec_done(&l->missing);
+	missing_done(&l->missing);
 	vec_done(&l->ranks);
 	vec_done(&l->waited_for);
 	step_done(&l->step);

@@ -34,11 +34,17 @@ struct live_group {
 	struct graph_ranks ranks;
 };
 
+/* Names of nodes that have no file. */
+struct missing {
+	char **at;
+	size_t n, cap;
+};
+
 struct snapshot {
 	struct step step;
 	VEC(struct live_node) nodes; /* as step.nodes */
 	VEC(enum live_node_state) node_states;
-	VEC(char *) missing; /* names of nodes that have no file */
+	struct missing missing;
 	VEC(struct live_rank) ranks;
 	struct states_of states;
 	struct cores cores; /* deadlocks */
@@ -55,6 +61,9 @@ struct snapshot {
 int snapshot(char *const *paths, size_t npaths, struct snapshot *before, struct snapshot *ret_snapshot,
 	     struct error *e);
 void snapshot_done(struct snapshot *l);
+/* Those of s, instead of what *m has; memory is short: fewer. */
+void missing_find(const struct step *s, struct missing *m);
+void missing_done(struct missing *m);
 
 /* ---- waits.c ---- */
 

@@ -1,4 +1,5 @@
 /* words.c - see snapshot.h. */
+#include "base/path.h"
 #include "postproc/live/snapshot.h"
 
 #include "base/units.h"
@@ -13,7 +14,7 @@ const char *live_op(const struct snapshot *l, const struct sig *sig)
 {
 	if (sig == NULL)
 		return "MPI_Init";
-	return sig->op == NONE ? "an MPI call" : l->step.ops.at[sig->op];
+	return sig_op(&l->step, sig);
 }
 
 int32_t live_peer(const struct sig *sig)
@@ -27,11 +28,10 @@ int32_t live_peer(const struct sig *sig)
 bool live_place(const struct snapshot *l, const struct sig *sig, char *ret_text, size_t cap)
 {
 	const struct site *site = sig != NULL && sig->site != NONE ? &l->step.sites.at[sig->site] : NULL;
-	const char *slash = site != NULL && site->file != NULL ? strrchr(site->file, '/') : NULL;
 	if (site == NULL)
 		return false;
 	if (site->file != NULL)
-		snprintf(ret_text, cap, "%s:%d", slash != NULL ? slash + 1 : site->file, site->line);
+		snprintf(ret_text, cap, "%s:%d", path_name(site->file), site->line);
 	else if (site->function != NULL)
 		snprintf(ret_text, cap, "%s", site->function);
 	else if (site->module != NONE)

@@ -10,16 +10,10 @@ struct root_use {
 	uint64_t operations, bytes;
 };
 
-static bool is_rooted(enum sig_coll kind)
-{
-	return kind == COLL_BCAST || kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_GATHERV ||
-	       kind == COLL_SCATTER || kind == COLL_SCATTERV;
-}
-
 /* Operations are counted at the root, bytes at the leaves. Persistent ones with each start: see put_roots(). */
 static void add_rooted(struct root_use *roots, const struct step *s, uint32_t r, const struct sig *sig, uint64_t calls)
 {
-	if (!sig->defined || sig->call.shape != SIG_COLL || !is_rooted(sig->call.coll) || sig->comm == NONE)
+	if (!sig->defined || sig->call.shape != SIG_COLL || !coll_is_rooted(sig->call.coll) || sig->comm == NONE)
 		return;
 	int32_t root = sig->peer == SIG_ROOT ? (int32_t)r : sig->peer;
 	if (root < 0 || (uint32_t)root >= s->nranks)

@@ -1,5 +1,6 @@
 /* issues.c - "issues": all issues, in the order of issues/order.h; and "verdict", the sentence of the first that is
  * worth a look. */
+#include "base/path.h"
 #include "base/units.h"
 #include "postproc/issues/order.h"
 #include "postproc/replay/replay.h"
@@ -112,12 +113,6 @@ const char *bytes_text(double bytes, char *text)
 	return text;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
-}
-
 const char *site_text(const struct step *s, uint32_t site, char *text, size_t size)
 {
 	const struct site *x = site == NONE ? NULL : &s->sites.at[site];
@@ -126,7 +121,7 @@ const char *site_text(const struct step *s, uint32_t site, char *text, size_t si
 		return text;
 	if (x->file != NULL)
 		snprintf(text, size, " at %s in %s (%.60s:%d)", s->ops.at[x->op],
-			 x->function != NULL ? x->function : "?", base_name(x->file), x->line);
+			 x->function != NULL ? x->function : "?", path_name(x->file), x->line);
 	else if (x->function != NULL)
 		snprintf(text, size, " at %s in %.80s", s->ops.at[x->op], x->function);
 	else

@@ -19,11 +19,6 @@ struct ledger {
 	uint32_t type_sig;
 };
 
-static const char *op_name(const struct step *s, const struct sig *sig)
-{
-	return sig->op == NONE ? "" : s->ops.at[sig->op];
-}
-
 static struct made *object(struct ledger *l, int kind, uint32_t id)
 {
 	if (id >= 1u << 22 || vec_reach(&l->objects[kind], id) < 0)
@@ -84,7 +79,7 @@ static void enter(struct ledger *l, const struct step *s, const struct process *
 {
 	const struct sig *sig = &p->sigs.at[at];
 	const struct sig_call *c = &sig->call;
-	const char *op = op_name(s, sig);
+	const char *op = sig_op_or(s, sig, "");
 	if (c->shape == SIG_COMM && c->new_comm != SIG_NO_COMM)
 		make(l, COMMS, c->new_comm, at);
 	else if (c->shape == SIG_COMM && frees_comm(op))

@@ -55,6 +55,12 @@ static double agent_ns(const struct node *n)
 	return fmax(0, json_number_or(n->meta, "agent_ns", 0));
 }
 
+/* Between the first MPI_Init and the last MPI_Finalize; older traces do not tell. */
+static double beside_ns(const struct node *n)
+{
+	return fmax(0, json_number_or(n->meta, "agent_beside_ns", agent_ns(n)));
+}
+
 static void add_node(struct cost *c, const struct analysis *a, uint32_t node)
 {
 	double ready_ns = 0;
@@ -63,7 +69,7 @@ static void add_node(struct cost *c, const struct analysis *a, uint32_t node)
 		if (p != NULL && p->node == node && p->processor_wait_ns > 0)
 			ready_ns += p->processor_wait_ns;
 	}
-	double taken_ns = fmin(agent_ns(&a->step->nodes.at[node]), ready_ns);
+	double taken_ns = fmin(beside_ns(&a->step->nodes.at[node]), ready_ns);
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		if (tells(a, r) && a->step->ranks[r]->node == node)
 			c->displaced_ns += fmin(taken_ns, lived_ns(&a->ranks[r]));

@@ -107,7 +107,7 @@ static void put_open(const struct step *s, cJSON *row, const struct process *p)
 		bool known = o->enter_ns != TIME_ABSENT && p->end_ns != TIME_ABSENT;
 		cJSON *one = json_row(list);
 		json_put(one, "thread", o->thread);
-		json_put_text(one, "op", sig->op != NONE ? s->ops.at[sig->op] : NULL);
+		json_put_text(one, "op", sig_op_or(s, sig, NULL));
 		json_put(one, "class", step_class(s, sig));
 		json_put_null_or(one, "callsite", sig->site != NONE ? sig->site : (double)NAN);
 		json_put_null_or(one, "communicator", sig->comm != NONE ? s->comms.at[sig->comm].same : (double)NAN);

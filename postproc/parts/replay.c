@@ -4,8 +4,6 @@
 #include "postproc/export.h"
 #include "postproc/replay/replay.h"
 
-#include <math.h>
-
 #define EVENTS_MAX 500000u /* of longer runs intervals: each issue's gain takes a fifth of a second at most */
 
 struct looking {
@@ -17,18 +15,6 @@ static int look(void *context, struct mpix_file *f)
 {
 	struct looking *l = context;
 	return replay_create(f, EVENTS_MAX, &l->a->replay, &l->e);
-}
-
-static void put_model(cJSON *to, const struct replay *r)
-{
-	static const char *const names[] = {"in_node", "between_nodes"};
-	for (unsigned i = 0; i < 2; i++) {
-		double latency, bandwidth;
-		replay_model(r, i, &latency, &bandwidth);
-		cJSON *m = json_object(to, names[i]);
-		json_put_null_or(m, "latency_s", latency > 0 ? latency / 1e9 : NAN);
-		json_put_null_or(m, "bytes_per_s", bandwidth > 0 ? bandwidth : NAN);
-	}
 }
 
 int part_replay(struct analysis *a)
@@ -49,6 +35,6 @@ int part_replay(struct analysis *a)
 	json_put(to, "error", r.error);
 	json_put(to, "covered", r.covered);
 	json_put(to, "given_up", (double)r.given_up);
-	put_model(json_object(to, "model"), a->replay);
+	replay_put_model(a->replay, json_object(to, "model"));
 	return 0;
 }

@@ -40,19 +40,13 @@ void pattern_master_worker(const struct shape *s, struct pattern *p)
 	free(hubs);
 }
 
-static bool is_rooted(enum sig_coll kind)
-{
-	return kind == COLL_BCAST || kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_GATHERV ||
-	       kind == COLL_SCATTER || kind == COLL_SCATTERV;
-}
-
 static void count_roots(const struct step *s, const struct process *p, double *by_root, double *others)
 {
 	for (size_t i = 0; i < p->sigs.n; i++) {
 		const struct sig *sig = &p->sigs.at[i];
 		if (!sig->defined || sig->call.shape != SIG_COLL || sig->call.coll == COLL_BARRIER)
 			continue;
-		if (is_rooted(sig->call.coll) && sig->peer >= 0 && (uint32_t)sig->peer < s->nranks)
+		if (coll_is_rooted(sig->call.coll) && sig->peer >= 0 && (uint32_t)sig->peer < s->nranks)
 			by_root[sig->peer] += (double)sig->calls;
 		else
 			*others += (double)sig->calls;

@@ -1,6 +1,7 @@
 /* epochs.c - see epochs.h. Events are gathered; whenever as many are new as were left over, the components of both are
  * found, those that are final leave, and each of the others becomes one node: so every event is looked at a bounded
  * number of times on average. */
+#include "base/sort.h"
 #include "postproc/protocol/epochs_parts.h"
 
 #define BATCH 65536u /* events */
@@ -40,19 +41,13 @@ static uint32_t find(struct epochs *x, uint32_t node)
 
 /* ---- epochs that are final ---- */
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return (x > y) - (x < y);
-}
-
 #define FEW 16u
 
 /* Most epochs have few. */
 static void sort_numbers(uint32_t *x, size_t n)
 {
 	if (n > FEW)
-		qsort(x, n, sizeof(*x), by_number);
+		qsort(x, n, sizeof(*x), sort_by_u32);
 	for (size_t i = 1; i < n && n <= FEW; i++) {
 		uint32_t moved = x[i];
 		size_t k = i;

@@ -1,5 +1,6 @@
 /* import_write.c - an imported trace to .mpix: events by rank and window, signatures of what calls have in common, and
  * messages. Calls of which nobody knows how long they took are moments. */
+#include "base/sort.h"
 #include "postproc/protocol/import.h"
 
 #include "base/index.h"
@@ -123,12 +124,6 @@ static int put_signatures(struct writing *w)
 
 /* ---- windows ---- */
 
-static int by_ns(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
 static int make_cuts(struct writing *w)
 {
 	VEC(int64_t) starts = {0};
@@ -137,7 +132,7 @@ static int make_cuts(struct writing *w)
 	for (uint32_t r = 0; r < w->x->nranks && code == 0; r++)
 		for (size_t i = 0; i < w->x->ranks[r].events.n && code == 0; i++)
 			code = vec_push(&starts, w->x->ranks[r].events.at[i].ns);
-	vec_sort(&starts, by_ns);
+	vec_sort(&starts, sort_by_i64);
 	for (uint64_t i = step; i < starts.n && code == 0; i += step)
 		if (starts.at[i] > w->cuts.at[w->cuts.n - 1])
 			code = vec_push(&w->cuts, starts.at[i]);

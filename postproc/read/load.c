@@ -1,6 +1,7 @@
 /* load.c - find and open the .mpic files of one step, check that they belong together, read them
  * all. */
 #include "postproc/read/load.h"
+#include "base/path.h"
 #include "base/progress.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -112,12 +113,6 @@ static int read_clock(struct node *n)
 	return 0;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* What was known of it, and what has come since; else all of it. */
 static int open_file(const struct step_how *how, const char *path, struct mpic_file *ret_file, struct error *e)
 {
@@ -146,7 +141,7 @@ static int open_node(struct step *s, const struct step_how *how, const char *pat
 	if (code < 0)
 		return fail(e, code, "%s", why.text);
 	n.meta = read_node_meta(&n.file);
-	const char *name = json_text(n.meta, "node", base_name(path));
+	const char *name = json_text(n.meta, "node", path_name(path));
 	const cJSON *clock = cJSON_GetObjectItemCaseSensitive(n.meta, "clock");
 	n.name = utf8_clean(name, strlen(name));
 	n.id = (uint32_t)json_int(n.meta, "nodeid", (int64_t)s->nodes.n);

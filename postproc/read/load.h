@@ -9,6 +9,11 @@
 int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f, const struct mpic_block *blocks,
 		size_t n, struct error *e);
 
+/* A signature of that thread, of which nothing else is known. */
+struct sig sig_of_thread(uint32_t thread);
+/* What its own words say it is; p keeps them. -EBADMSG or -ENOMEM. */
+int sig_read(struct process *p, const uint64_t *words, uint32_t n, struct sig *sig);
+
 /* process.c: read everything of one process. Thread-safe for different processes. */
 int process_load(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks, size_t n,
 		 struct error *e);

@@ -35,22 +35,11 @@ static int add_open(struct process *p, uint32_t thread, uint32_t sig, int64_t en
 
 static int open_words(struct process *p, uint32_t thread, int64_t enter, const uint64_t *words, uint32_t n)
 {
-	struct sig fresh = {.thread = thread,
-			    .op = NONE,
-			    .comm = NONE,
-			    .site = NONE,
-			    .stack = NONE,
-			    .object = NONE,
-			    .defined = true,
-			    .open = true};
-	struct buf copy = {0};
-	buf_bytes(&copy, words, n * sizeof(*words));
-	if (buf_failed(&copy) || vec_push(&p->payloads, copy) < 0) {
-		buf_done(&copy);
-		return -ENOMEM;
-	}
-	if (sig_decode((const uint64_t *)(const void *)copy.data, n, &fresh.call) < 0)
-		return 0;
+	struct sig fresh = sig_of_thread(thread);
+	int code = sig_read(p, words, n, &fresh);
+	if (code < 0)
+		return code == -EBADMSG ? 0 : code;
+	fresh.open = true;
 	if (vec_push(&p->sigs, fresh) < 0)
 		return -ENOMEM;
 	return add_open(p, thread, (uint32_t)p->sigs.n - 1, enter);

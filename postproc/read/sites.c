@@ -3,6 +3,7 @@
  * of one is taken. */
 #include "postproc/read/sites.h"
 #include "base/json.h"
+#include "base/path.h"
 
 #include <stdio.h>
 
@@ -55,8 +56,7 @@ static bool is_mpi_library(const struct step *s, const struct module_at *at)
 	static const char *const prefixes[] = {"libmpi", "libpmpi", "libopen-", "libfmpi"};
 	if (at == NULL)
 		return false;
-	const char *path = s->modules.at[at->module].path, *slash = strrchr(path, '/');
-	const char *name = slash != NULL ? slash + 1 : path;
+	const char *name = path_name(s->modules.at[at->module].path);
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
 			return true;

@@ -312,6 +312,29 @@ void step_reason(struct step *s, const char *fmt, ...) __attribute__((format(pri
 uint32_t step_op(struct step *s, const char *name);
 #define TIME_MAX_NS 10000000000000000 /* 115 days: later or earlier is damage */
 
+/* The name of its MPI function; unknown where that is not known. */
+static inline const char *sig_op_or(const struct step *s, const struct sig *sig, const char *unknown)
+{
+	return sig->op == NONE ? unknown : s->ops.at[sig->op];
+}
+
+/* The same for a sentence. */
+static inline const char *sig_op(const struct step *s, const struct sig *sig)
+{
+	return sig_op_or(s, sig, "an MPI call");
+}
+
+/* Assertions as Open MPI and MPICH number them: their bits do not overlap. */
+static inline bool rma_asserts_nocheck(const struct sig *sig)
+{
+	return (sig->call.assertion & (1u | 1024u)) != 0;
+}
+
+static inline bool rma_asserts_noprecede(const struct sig *sig)
+{
+	return (sig->call.assertion & (2u | 8192u)) != 0;
+}
+
 /* Sums of hostile times must not overflow. */
 static inline void add_ns(int64_t *sum, int64_t ns)
 {

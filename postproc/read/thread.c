@@ -11,13 +11,29 @@ struct reader {
 	bool exact; /* the totals are those of all calls */
 };
 
+struct sig sig_of_thread(uint32_t thread)
+{
+	return (struct sig){.thread = thread, .op = NONE, .comm = NONE, .site = NONE, .stack = NONE, .object = NONE};
+}
+
+int sig_read(struct process *p, const uint64_t *words, uint32_t n, struct sig *sig)
+{
+	struct buf copy = {0};
+	buf_bytes(&copy, words, n * sizeof(*words));
+	if (buf_failed(&copy) || vec_push(&p->payloads, copy) < 0) {
+		buf_done(&copy);
+		return -ENOMEM;
+	}
+	sig->defined = true;
+	return sig_decode((const uint64_t *)(const void *)copy.data, n, &sig->call) < 0 ? -EBADMSG : 0;
+}
+
 static struct sig *sig_at(struct reader *r, uint32_t id, uint32_t *ret_index)
 {
 	if (id >= MPIC_SIGS_MAX || vec_reach(&r->sig_of, id) < 0)
 		return NULL;
 	if (r->sig_of.at[id] == 0) {
-		struct sig fresh = {
-			.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE, .stack = NONE, .object = NONE};
+		struct sig fresh = sig_of_thread(r->thread);
 		if (vec_push(&r->p->sigs, fresh) < 0)
 			return NULL;
 		r->sig_of.at[id] = (uint32_t)r->p->sigs.n;
@@ -92,23 +108,11 @@ static uint64_t calls_of(const struct sig *sig, const struct mpic_event *ev)
  * one that counted them. */
 static int own_sig(struct reader *r, const struct mpic_event *ev, uint32_t *index)
 {
-	struct sig fresh = {.thread = r->thread,
-			    .op = NONE,
-			    .comm = NONE,
-			    .site = NONE,
-			    .stack = NONE,
-			    .object = NONE,
-			    .defined = true,
-			    .literal = true,
-			    .calls = 1};
-	struct buf words = {0};
-	buf_bytes(&words, ev->extra, ev->nextra * sizeof(*ev->extra));
-	if (buf_failed(&words) || vec_push(&r->p->payloads, words) < 0) {
-		buf_done(&words);
-		return -ENOMEM;
-	}
-	if (sig_decode((const uint64_t *)(const void *)words.data, ev->nextra, &fresh.call) < 0)
-		return -EBADMSG;
+	struct sig fresh = sig_of_thread(r->thread);
+	int code = sig_read(r->p, ev->extra, ev->nextra, &fresh);
+	if (code < 0)
+		return code;
+	fresh.literal = true;
 	r->p->unknown_sigs += fresh.call.unknown;
 	fresh.calls = calls_of(&fresh, ev);
 	fresh.ticks = ev->exit_tick - ev->enter_tick;
@@ -201,8 +205,7 @@ static int read_literals(struct reader *r, const struct mpic_block *blocks, size
 static int keep_for_stream(struct reader *r, const struct mpic_block *blocks, size_t n)
 {
 	struct thread *t = &r->p->threads.at[r->thread];
-	struct sig undefined = {
-		.thread = r->thread, .op = NONE, .comm = NONE, .site = NONE, .stack = NONE, .object = NONE};
+	struct sig undefined = sig_of_thread(r->thread);
 	int code = read_literals(r, blocks, n);
 	if (code < 0 || vec_push(&r->p->sigs, undefined) < 0)
 		return -ENOMEM;

@@ -161,3 +161,15 @@ void replay_model(const struct replay *r, unsigned distance, double *ret_latency
 	*ret_latency_ns = distance < DISTANCES ? m->latency_ns[distance] : 0;
 	*ret_bandwidth = distance < DISTANCES && m->ns_per_byte[distance] > 0 ? 1e9 / m->ns_per_byte[distance] : 0;
 }
+
+void replay_put_model(const struct replay *r, cJSON *to)
+{
+	static const char *const names[] = {"in_node", "between_nodes"};
+	for (unsigned i = 0; i < 2; i++) {
+		double latency, bandwidth;
+		replay_model(r, i, &latency, &bandwidth);
+		cJSON *m = json_object(to, names[i]);
+		json_put_null_or(m, "latency_s", latency > 0 ? latency / 1e9 : NAN);
+		json_put_null_or(m, "bytes_per_s", bandwidth > 0 ? bandwidth : NAN);
+	}
+}

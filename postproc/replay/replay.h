@@ -13,6 +13,7 @@
  * In: an .mpix of version 2.  Out: lengths of time. Long runs are replayed by intervals that stand for the rest. */
 #pragma once
 
+#include "base/json.h"
 #include "format/mpix.h"
 
 #include <stdbool.h>
@@ -74,3 +75,5 @@ int replay_predict(struct replay *r, const struct replay_change *change, struct 
 /* Latency in ns and bandwidth in bytes a second of messages in a node (0), between nodes (1), as fitted; 0: none was
  * seen. */
 void replay_model(const struct replay *r, unsigned distance, double *ret_latency_ns, double *ret_bandwidth);
+/* The same as JSON: in_node and between_nodes, seconds, null for what was not seen. */
+void replay_put_model(const struct replay *r, cJSON *to);

@@ -36,6 +36,8 @@ struct graph {
 /* Those who can go on are alive. 0 or -ENOMEM; graph_done() in any case. */
 int graph_make(const struct states *states, struct graph *ret_graph);
 void graph_done(struct graph *g);
+/* graph_alive.c: the last step of graph_make(). */
+void graph_settle(struct graph *g);
 
 static inline bool graph_is_dead(const struct graph *g, uint32_t node)
 {

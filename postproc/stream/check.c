@@ -3,11 +3,6 @@
 #include "postproc/read/agreed.h"
 #include "postproc/read/types.h"
 
-static const struct sig *sig_of(const struct shard *sh, uint32_t rank, uint32_t sig)
-{
-	return &sh->stream->step->ranks[rank]->sigs.at[sig];
-}
-
 static uint32_t receive_type(const struct sig_call *c)
 {
 	return c->shape == SIG_SENDRECV ? c->recv_datatype : c->datatype;
@@ -58,7 +53,7 @@ int check_unreceived(struct shard *sh, const struct send *x)
 				.comm = x->comm,
 				.tag = x->tag,
 				.bytes = x->bytes};
-	return defects_note(&sh->tally.defects, DEFECT_UNRECEIVED, sig_of(sh, x->rank, x->sig)->site, NONE, &c);
+	return defects_note(&sh->tally.defects, DEFECT_UNRECEIVED, shard_sig(sh, x->rank, x->sig)->site, NONE, &c);
 }
 
 int check_unserved(struct shard *sh, const struct recv *r)
@@ -71,7 +66,7 @@ int check_unserved(struct shard *sh, const struct recv *r)
 				.comm = r->comm,
 				.tag = r->tag,
 				.bytes = r->bytes};
-	return defects_note(&sh->tally.defects, DEFECT_UNSERVED, sig_of(sh, r->rank, r->sig)->site, NONE, &c);
+	return defects_note(&sh->tally.defects, DEFECT_UNSERVED, shard_sig(sh, r->rank, r->sig)->site, NONE, &c);
 }
 
 /* ---- collectives ---- */
@@ -108,7 +103,7 @@ static enum defect_kind difference(const struct sig *a, const struct sig *b, boo
 
 static int vote(struct council *c, const struct shard *sh, const struct part *p, bool inter)
 {
-	const struct sig *sig = sig_of(sh, p->rank, p->sig);
+	const struct sig *sig = shard_sig(sh, p->rank, p->sig);
 	for (size_t i = 0; i < c->opinions.n; i++)
 		if (difference(sig, c->opinions.at[i].sig, inter) == DEFECT_KINDS) {
 			c->opinions.at[i].votes++;
@@ -131,7 +126,7 @@ static int note_different(struct shard *sh, const struct collective *whole, cons
 			  const struct opinion *common, enum defect_kind kind)
 {
 	struct process **ranks = sh->stream->step->ranks;
-	const struct sig *sig = sig_of(sh, p->rank, p->sig);
+	const struct sig *sig = shard_sig(sh, p->rank, p->sig);
 	struct defect_case x = {.at_ns = p->start.start_ns,
 				.rank = p->rank,
 				.sig = p->sig,
@@ -151,7 +146,7 @@ static int classify(struct shard *sh, const struct collective *whole, const stru
 	int code = 0;
 	for (size_t i = 0; i < c->parts.n && code == 0; i++) {
 		const struct part *p = c->parts.at[i];
-		enum defect_kind kind = difference(sig_of(sh, p->rank, p->sig), common->sig, inter);
+		enum defect_kind kind = difference(shard_sig(sh, p->rank, p->sig), common->sig, inter);
 		if (kind != DEFECT_KINDS)
 			code = note_different(sh, whole, p, common, kind);
 	}

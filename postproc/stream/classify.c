@@ -188,7 +188,7 @@ static int classify_sync(struct shard *sh, const struct collective *whole, const
 	static const enum wait_state states[] = {WAIT_AT_CREATE,	WAIT_AT_FENCE,	     WAIT_AT_FREE,
 						 WAIT_AT_COLLECTIVE_IO, WAIT_AT_COMM_CREATE, WAIT_AT_COMM_FREE};
 	const struct arrival *last = &whole->last;
-	bool may_leave = together_may_leave(whole->coll) || rma_asserts_noprecede(rma_sig(sh, p->rank, p->sig));
+	bool may_leave = together_may_leave(whole->coll) || rma_asserts_noprecede(shard_sig(sh, p->rank, p->sig));
 	if (whole->coll < SYNC_CREATE || (may_leave && p->done.end_ns < last->call.start_ns))
 		return 0;
 	return wait_note(sh, p->wait, states[whole->coll - SYNC_CREATE], clip(p, last->call.start_ns), last->rank,
@@ -197,7 +197,7 @@ static int classify_sync(struct shard *sh, const struct collective *whole, const
 
 static int classify_part(struct shard *sh, const struct collective *m, struct part *p)
 {
-	const struct sig *sig = &sh->stream->step->ranks[p->rank]->sigs.at[p->sig];
+	const struct sig *sig = shard_sig(sh, p->rank, p->sig);
 	const struct arrival *root = &m->root_arrival, *leaf = &m->first_leaf;
 	switch (m->coll) {
 	case COLL_BARRIER:

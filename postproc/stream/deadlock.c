@@ -47,11 +47,6 @@ static bool is_in_its_call(const struct step *s, const struct process *p, enum p
 
 /* ---- messages and requests ---- */
 
-static const char *op_of(const struct step *s, const struct sig *sig)
-{
-	return sig->op != NONE ? s->ops.at[sig->op] : NULL;
-}
-
 static bool is_under_way(const struct stream *st, uint32_t rank, const struct want *w)
 {
 	uint32_t comm = w->kind == WANT_MESSAGE || w->kind == WANT_RECEIVER ? st->step->comms.at[w->comm].same : NONE;
@@ -61,19 +56,10 @@ static bool is_under_way(const struct stream *st, uint32_t rank, const struct wa
 	       match_has_recv(&st->shards[shard_of(st, (uint32_t)w->peer)], comm, rank, (uint32_t)w->peer, w->tag);
 }
 
-static struct requests_of *requests_of_thread(const struct stream *st, uint32_t rank, uint32_t thread)
-{
-	const struct rank_stream *r = &st->ranks[rank];
-	for (uint32_t i = 0; i < r->nlanes; i++)
-		if (st->lanes[r->first_lane + i].thread == thread)
-			return &st->lanes[r->first_lane + i].requests;
-	return NULL;
-}
-
 static uint64_t next_serial(void *context, uint32_t rank, uint32_t thread)
 {
-	const struct requests_of *r = requests_of_thread(context, rank, thread);
-	return r != NULL ? r->count : 0;
+	const struct lane *l = stream_lane(context, rank, thread);
+	return l != NULL ? l->requests.count : 0;
 }
 
 static enum request_needs needs_part(const struct stream *st, uint32_t rank, const struct part *part,
@@ -86,7 +72,7 @@ static enum request_needs needs_part(const struct stream *st, uint32_t rank, con
 				  .comm = whole->comm,
 				  .channel = CHANNEL_COLLECTIVES,
 				  .k = whole->k,
-				  .op = op_of(st->step, &st->step->ranks[rank]->sigs.at[part->sig]),
+				  .op = sig_op_or(st->step, &st->step->ranks[rank]->sigs.at[part->sig], NULL),
 				  .coll = part->coll,
 				  .root = st->step->ranks[rank]->sigs.at[part->sig].peer};
 	return REQUEST_WANTS;
@@ -112,8 +98,8 @@ static enum request_needs needs_of(const struct stream *st, uint32_t rank, const
 static enum request_needs request_needs(void *context, uint32_t rank, uint32_t thread, uint64_t serial, bool alone,
 					struct want *ret_want)
 {
-	const struct requests_of *r = requests_of_thread(context, rank, thread);
-	const struct request *q = r != NULL ? request_find(r, serial) : NULL;
+	const struct lane *l = stream_lane(context, rank, thread);
+	const struct request *q = l != NULL ? request_find(&l->requests, serial) : NULL;
 	if (q == NULL)
 		return REQUEST_UNKNOWN;
 	return q == &request_gone || q->sig == NONE ? REQUEST_NOBODY : needs_of(context, rank, q, alone, ret_want);
@@ -124,7 +110,8 @@ static enum request_needs request_needs(void *context, uint32_t rank, uint32_t t
 /* Of which requests Waitany and Waitsome wait for is not recorded: any that is active. */
 static int add_any(const struct stream *st, struct states_of *x, uint32_t rank, uint32_t thread)
 {
-	const struct requests_of *r = requests_of_thread(st, rank, thread);
+	const struct lane *l = stream_lane(st, rank, thread);
+	const struct requests_of *r = l != NULL ? &l->requests : NULL;
 	struct state *t = &x->out.threads.at[x->out.threads.n - 1];
 	int code = 0;
 	t->kind = STATE_ONE;

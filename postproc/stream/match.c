@@ -198,7 +198,7 @@ static bool is_held(const struct shard *sh, const struct recv *r)
 	const struct rank_stream *rank = &sh->stream->ranks[r->rank];
 	for (size_t i = 0; i < rank->wild.n && rank->wild.at[i]->order < r->order; i++) {
 		const struct recv *w = rank->wild.at[i];
-		const struct sig *sig = &sh->stream->step->ranks[r->rank]->sigs.at[w->sig];
+		const struct sig *sig = shard_sig(sh, r->rank, w->sig);
 		bool any_tag = (sig->call.flags & SIG_ANY_TAG) != 0,
 		     any_source = (sig->call.flags & SIG_ANY_SOURCE) != 0;
 		if (w->comm == r->comm && (any_tag || w->tag == r->tag) && (any_source || sig->recv_peer == r->peer))
@@ -606,7 +606,7 @@ static int end_envelope(struct shard *sh, struct envelope *v)
 		sh->unmatched.sends++;
 		if (explain(sh, x->rank, (int32_t)x->peer) && check_unreceived(sh, x) < 0)
 			return -ENOMEM;
-		uint32_t site = sh->stream->step->ranks[x->rank]->sigs.at[x->sig].site;
+		uint32_t site = shard_sig(sh, x->rank, x->sig)->site;
 		struct orphan o = {x->rank, x->peer, site};
 		if (sh->tally.orphans.n < ORPHANS_MAX && sh->stream->step->ranks[x->peer] != NULL &&
 		    vec_push(&sh->tally.orphans, o) < 0)

@@ -43,20 +43,11 @@ static void see(struct periods_of *of, const struct step *s, const struct sig *s
 	b->of_all |= is_of_all(s, sig);
 }
 
-static const struct lane *first_lane(const struct stream *st, uint32_t rank)
-{
-	const struct rank_stream *r = &st->ranks[rank];
-	for (uint32_t i = 0; i < r->nlanes; i++)
-		if (st->lanes[r->first_lane + i].thread == 0)
-			return &st->lanes[r->first_lane + i];
-	return NULL;
-}
-
 static int see_window(void *context, struct stream *st)
 {
 	struct periods *x = context;
 	for (unsigned i = 0; i < PERIOD_RANKS; i++) {
-		const struct lane *l = x->of[i].rank != NONE ? first_lane(st, x->of[i].rank) : NULL;
+		const struct lane *l = x->of[i].rank != NONE ? stream_lane(st, x->of[i].rank, 0) : NULL;
 		if (l == NULL)
 			continue;
 		const struct process *p = st->step->ranks[x->of[i].rank];

@@ -108,7 +108,7 @@ int poll_until(struct shard *sh, struct wait *w, uint32_t causer, const struct m
 	if (until <= x->call.start_ns || whole <= 0)
 		return 0;
 	struct wait polls = {.call = x->call, .rank = w->rank, .from_ns = x->call.start_ns};
-	polls.site = sh->stream->step->ranks[w->rank]->sigs.at[x->sig].site;
+	polls.site = shard_sig(sh, w->rank, x->sig)->site;
 	int64_t ns = (int64_t)((double)x->inside_ns * ((double)(until - x->call.start_ns) / (double)whole));
 	size_t before = sh->waited.n;
 	int code = wait_note(sh, &polls, POLLING, ns, causer, call, false);

@@ -135,7 +135,7 @@ static int together(const struct shard *sh, struct object_use *u, const struct s
 
 int rma_call(struct shard *sh, uint32_t rank, uint32_t sig_at, const struct moment *call, struct together *ret_sync_ns)
 {
-	const struct sig *sig = rma_sig(sh, rank, sig_at);
+	const struct sig *sig = shard_sig(sh, rank, sig_at);
 	bool file = sig->call.shape == SIG_IO;
 	if (sig->object == NONE || (sig->call.flags & SIG_POLLS) != 0 || (file && !is_synchronizing(&sig->call)))
 		return 0;
@@ -206,7 +206,7 @@ void rma_match_end(struct shard *sh)
 
 static int note_verdict(struct shard *sh, const struct verdict *v)
 {
-	struct wait w = {.call = v->call, .rank = v->rank, .site = rma_sig(sh, v->rank, v->sig)->site};
+	struct wait w = {.call = v->call, .rank = v->rank, .site = shard_sig(sh, v->rank, v->sig)->site};
 	int code = wait_note(sh, &w, LOCK_CONTENTION, v->locked_ns, v->holder, &v->release, false);
 	if (code == 0)
 		code = wait_note(sh, &w, WAIT_FOR_PROGRESS, v->outside_ns, v->target, &v->came_at, false);

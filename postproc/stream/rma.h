@@ -137,25 +137,10 @@ void rma_classify(struct shard *sh);
 
 /* Between these files. */
 struct object_use *rma_use(struct shard *sh, uint32_t rank, uint32_t object, bool file);
-static inline const struct sig *rma_sig(const struct shard *sh, uint32_t rank, uint32_t sig_at)
-{
-	return &sh->stream->step->ranks[rank]->sigs.at[sig_at];
-}
 
 static inline struct rma_mail *rma_mail_to(const struct shard *sh, uint32_t rank)
 {
 	return &sh->rma->to[shard_of(sh->stream, rank)];
-}
-
-/* Assertions as Open MPI and MPICH number them: their bits do not overlap. */
-static inline bool rma_asserts_nocheck(const struct sig *sig)
-{
-	return (sig->call.assertion & (1u | 1024u)) != 0;
-}
-
-static inline bool rma_asserts_noprecede(const struct sig *sig)
-{
-	return (sig->call.assertion & (2u | 8192u)) != 0;
 }
 
 /* rma_epochs.c */

@@ -64,7 +64,7 @@ static const struct partner *latest_in(const struct epoch *e, const struct momen
 static int wait_until_post(struct shard *sh, uint32_t rank, uint32_t sig, const struct moment *call,
 			   enum wait_state state, const struct partner *p)
 {
-	struct wait w = {.call = *call, .rank = rank, .site = rma_sig(sh, rank, sig)->site};
+	struct wait w = {.call = *call, .rank = rank, .site = shard_sig(sh, rank, sig)->site};
 	int code = wait_note(sh, &w, state, p->call.start_ns - call->start_ns, p->rank, &p->call, false);
 	histogram_add(&sh->tally.waited, w.wait_ns);
 	return code;
@@ -100,7 +100,7 @@ static int classify_exposure(struct shard *sh, uint32_t rank, const struct epoch
 			last = &e->at[i];
 	if (last == NULL)
 		return 0;
-	struct wait w = {.call = e->close, .rank = rank, .site = rma_sig(sh, rank, e->close_sig)->site};
+	struct wait w = {.call = e->close, .rank = rank, .site = shard_sig(sh, rank, e->close_sig)->site};
 	int64_t until = least(e->close.end_ns, last->call.start_ns);
 	int64_t since = last->its_access_ns > e->close.start_ns ? last->its_access_ns : e->close.start_ns;
 	int code = wait_note(sh, &w, EARLY_WAIT, until - e->close.start_ns, last->rank, &last->call, false);
@@ -167,7 +167,7 @@ static void take_early(struct epochs *es, struct epoch *e)
 
 static int begin(const struct shard *sh, struct epochs *es, uint32_t rank, uint32_t sig_at, const struct moment *call)
 {
-	const struct sig *sig = rma_sig(sh, rank, sig_at);
+	const struct sig *sig = shard_sig(sh, rank, sig_at);
 	struct epoch *e = calloc(1, sizeof(*e) + group_size(sh, sig) * sizeof(e->at[0]));
 	if (e == NULL)
 		return -ENOMEM;
@@ -240,7 +240,7 @@ static int tell(const struct shard *sh, const struct epoch *e, uint32_t rank, ui
 
 int epochs_call(struct shard *sh, struct object_use *u, uint32_t rank, uint32_t sig_at, const struct moment *call)
 {
-	enum sig_rma kind = rma_sig(sh, rank, sig_at)->call.rma;
+	enum sig_rma kind = shard_sig(sh, rank, sig_at)->call.rma;
 	int code = 0;
 	if (kind == RMA_START)
 		return begin(sh, &u->accesses, rank, sig_at, call);

@@ -105,7 +105,7 @@ static void flushed(struct object_use *u, const struct sig *sig, struct held *h,
 
 int locks_call(struct shard *sh, struct object_use *u, uint32_t rank, uint32_t sig_at, const struct moment *call)
 {
-	const struct sig *sig = rma_sig(sh, rank, sig_at);
+	const struct sig *sig = shard_sig(sh, rank, sig_at);
 	const struct locks_used *used = &sh->stream->locks_used[u->object];
 	enum passive_how how = how_of(sig->call.rma);
 	if (sig->peer != SIG_ANY && (sig->peer < 0 || (uint32_t)sig->peer >= sh->stream->step->nranks))

@@ -209,9 +209,24 @@ static inline void prefetch(const void *x, size_t size)
 		__builtin_prefetch((const char *)x + at);
 }
 
+/* A thread's, or NULL. */
+static inline const struct lane *stream_lane(const struct stream *st, uint32_t rank, uint32_t thread)
+{
+	const struct rank_stream *r = &st->ranks[rank];
+	for (uint32_t i = 0; i < r->nlanes; i++)
+		if (st->lanes[r->first_lane + i].thread == thread)
+			return &st->lanes[r->first_lane + i];
+	return NULL;
+}
+
 static inline uint32_t shard_of(const struct stream *st, uint32_t rank)
 {
 	return (uint32_t)((uint64_t)rank * st->nshards / st->step->nranks);
+}
+
+static inline const struct sig *shard_sig(const struct shard *sh, uint32_t rank, uint32_t sig_at)
+{
+	return &sh->stream->step->ranks[rank]->sigs.at[sig_at];
 }
 
 static inline struct mail *mail_to(const struct shard *sh, uint32_t to)

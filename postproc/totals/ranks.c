@@ -10,7 +10,7 @@
 
 bool is_startup(const struct step *s, const struct sig *sig)
 {
-	const char *name = sig->op == NONE ? "" : s->ops.at[sig->op];
+	const char *name = sig_op_or(s, sig, "");
 	return strcmp(name, "MPI_Init") == 0 || strcmp(name, "MPI_Init_thread") == 0 ||
 	       strcmp(name, "MPI_Finalize") == 0;
 }

@@ -4,11 +4,6 @@
 
 #include <math.h>
 
-const char *states_op(const struct step *s, const struct sig *sig)
-{
-	return sig->op == NONE ? "an MPI call" : s->ops.at[sig->op];
-}
-
 int states_of_step(const struct step *s, const struct states_from *from, struct states_of *ret_x)
 {
 	*ret_x = (struct states_of){.step = s, .from = from, .out.nranks = s->nranks};
@@ -61,7 +56,7 @@ static bool is_synchronizing(const struct sig *sig)
 /* Operations whose signatures no longer fit the dictionary. */
 bool states_is_hidden(const struct step *s, const struct sig *sig)
 {
-	const char *op = sig->op != NONE ? s->ops.at[sig->op] : "";
+	const char *op = sig_op_or(s, sig, "");
 	return sig->call.literal_follows && sig->calls > 0 && strncmp(op, "MPI_Comm_", 9) != 0 && !step_is_message(op);
 }
 
@@ -134,7 +129,7 @@ static uint32_t wants_of_message(const struct step *s, const struct sig *sig, st
 {
 	bool both = sig->call.shape == SIG_SENDRECV, any = (sig->call.flags & SIG_ANY_SOURCE) != 0;
 	uint32_t n = 0;
-	if (strcmp(states_op(s, sig), "MPI_Bsend") == 0)
+	if (strcmp(sig_op(s, sig), "MPI_Bsend") == 0)
 		return 0;
 	if (sig->call.shape == SIG_SEND || (both && sig->peer != SIG_PROC_NULL)) {
 		if (!states_receiver(s, sig, &ret_wants[n++]))
@@ -197,7 +192,7 @@ int states_call(struct states_of *x, uint32_t rank, const struct open_sig *open,
 			  .thread = open->thread,
 			  .kind = STATE_FREE,
 			  .how = x->from->how,
-			  .op = states_op(x->step, sig),
+			  .op = sig_op(x->step, sig),
 			  .site = sig->site,
 			  .since_s = since_s};
 	struct want wants[2];

@@ -3,7 +3,6 @@
 
 #include "postproc/totals/states.h"
 
-const char *states_op(const struct step *s, const struct sig *sig);
 /* How many operations of that communicator and channel the rank has begun, as counted so far. */
 uint64_t states_entered(const struct states_of *x, uint32_t rank, uint32_t comm, uint32_t channel);
 

@@ -70,7 +70,7 @@ static bool started_together(const struct states_of *x, uint32_t rank, uint32_t 
 				  .comm = comm,
 				  .channel = CHANNEL_COLLECTIVES,
 				  .k = n - 1 - later,
-				  .op = states_op(s, sig),
+				  .op = sig_op(s, sig),
 				  .coll = (int32_t)sig->call.coll,
 				  .root = sig->peer};
 	return n > later;
@@ -130,7 +130,7 @@ int states_requests(struct states_of *x, struct state *t, const struct sig_call 
 
 bool states_waits_for_any(const struct step *s, const struct sig *sig)
 {
-	const char *op = states_op(s, sig);
+	const char *op = sig_op(s, sig);
 	return sig->call.shape != SIG_COMPLETE && (strcmp(op, "MPI_Waitany") == 0 || strcmp(op, "MPI_Waitsome") == 0);
 }
 

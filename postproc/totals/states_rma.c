@@ -45,11 +45,6 @@ static bool is_of_window(const struct sig *sig, uint32_t window)
 	return sig->defined && sig->call.shape == SIG_RMA && sig->object == window;
 }
 
-static bool asserts_nocheck(const struct sig *sig)
-{
-	return (sig->call.assertion & (1u | 1024u)) != 0; /* of Open MPI and of MPICH */
-}
-
 static int by_place(const void *a, const void *b)
 {
 	const struct claim *x = a, *y = b;
@@ -86,7 +81,7 @@ static int add_claims(struct states_locks *l, const struct step *s, uint32_t ran
 		bool locks = sig->call.rma == RMA_LOCK;
 		l->unknown |= states_is_hidden(s, sig);
 		if (!sig->defined || sig->literal || sig->calls == 0 || sig->object == NONE ||
-		    sig->call.shape != SIG_RMA || (!locks && sig->call.rma != RMA_UNLOCK) || asserts_nocheck(sig) ||
+		    sig->call.shape != SIG_RMA || (!locks && sig->call.rma != RMA_UNLOCK) || rma_asserts_nocheck(sig) ||
 		    (sig->call.flags & SIG_FAILED) != 0)
 			continue;
 		struct claim c = {.window = sig->object,
@@ -242,7 +237,7 @@ static bool hindered_by(const struct states_locks *l, uint32_t rank, const struc
 	uint32_t window = sig->peer == SIG_ANY ? OF_WINDOW : 0;
 	if (sig->call.rma == RMA_LOCK) {
 		*ret_how = window | (sig->call.lock_type == 2 ? 0 : ONLY_EXCLUSIVE);
-		return !asserts_nocheck(sig);
+		return !rma_asserts_nocheck(sig);
 	}
 	const struct claim *own = own_claim(l, rank, sig->object, sig->peer);
 	if (own == NULL || (window != 0 && own->target != SIG_ANY))
@@ -365,7 +360,7 @@ static int add_epoch(struct states_of *x, struct state *t, const struct sig *ope
 	enum sig_rma begins = open->call.rma == RMA_WAIT ? RMA_POST : RMA_START;
 	const struct process *p = x->step->ranks[t->rank];
 	int code = states_add(&x->out, t);
-	if (asserts_nocheck(open))
+	if (rma_asserts_nocheck(open))
 		return code;
 	for (size_t i = 0; i < p->sigs.n && code == 0; i++) {
 		const struct sig *sig = &p->sigs.at[i];

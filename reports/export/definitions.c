@@ -1,6 +1,7 @@
 /* definitions.c - see definitions.h. */
 #include "reports/export/definitions.h"
 
+#include "base/path.h"
 #include "base/vec.h"
 
 #include <stdio.h>
@@ -37,10 +38,9 @@ static int make_labels(struct definitions *d)
 	for (uint32_t i = 0; i < d->callsites.n; i++) {
 		const cJSON *x = d->callsites.at[i];
 		const char *function = json_text(x, "function", NULL);
-		const char *file = json_text(x, "file", NULL), *where = strrchr(file != NULL ? file : "", '/');
-		where = where != NULL ? where + 1 : file;
-		if (where == NULL)
-			where = json_text(x, "module_short", json_text(x, "module", "?"));
+		const char *file = json_text(x, "file", NULL);
+		const char *where =
+			file != NULL ? path_name(file) : json_text(x, "module_short", json_text(x, "module", "?"));
 		if (function == NULL)
 			function = json_text(x, "address", "?");
 		int n = file != NULL

@@ -2,6 +2,7 @@
  * function of the call site; MPI function. The weight is time in MPI or in wait states, in microseconds. Stacks are
  * few: they are summed in memory. */
 #include "base/index.h"
+#include "base/path.h"
 #include "base/vec.h"
 #include "reports/export/format.h"
 
@@ -101,8 +102,7 @@ static int folded_end(struct exporting *x)
 {
 	struct folded *f = x->state;
 	struct out *o = &x->out;
-	const char *program = json_text(json_item(x->defs.analysis, "job"), "program", "program");
-	const char *name = strrchr(program, '/');
+	const char *program = path_name(json_text(json_item(x->defs.analysis, "job"), "program", "program"));
 	x->counts.left_out_what = "stacks of less than a microsecond";
 	vec_sort(&f->stacks, by_weight);
 	for (size_t i = 0; i < f->stacks.n; i++) {
@@ -112,7 +112,7 @@ static int folded_end(struct exporting *x)
 			x->counts.left_out++;
 			continue;
 		}
-		put_frame(o, name != NULL ? name + 1 : program);
+		put_frame(o, program);
 		out_char(o, ';');
 		put_callers(o, &x->defs, s);
 		if (label[0] != 0) {

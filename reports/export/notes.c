@@ -1,6 +1,7 @@
 /* notes.c - see notes.h. A cell's notes are a chain of blocks: the newest in memory, older ones in the file. */
 #include "reports/export/notes.h"
 
+#include "base/sort.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ struct notes {
 	VEC(struct block *) open; /* those in memory */
 	VEC(struct block *) spare;
 	VEC(struct export_note) taken, sorted;
+	VEC(struct sort_key) order;
 	VEC(struct block) chain; /* of one cell, the newest first */
 	uint64_t end;
 	int fd;
@@ -82,6 +84,7 @@ void notes_done(struct notes *n)
 	vec_done(&n->spare);
 	vec_done(&n->taken);
 	vec_done(&n->sorted);
+	vec_done(&n->order);
 	vec_done(&n->chain);
 	if (n->fd >= 0)
 		close(n->fd);
@@ -194,36 +197,20 @@ static int append(struct notes *n, const struct block *b, struct error *e)
 	return 0;
 }
 
-static bool before(const struct export_note *a, const struct export_note *b)
-{
-	return a->lane != b->lane ? a->lane < b->lane : a->index < b->index;
-}
-
-/* Merge sort, stable; notes come nearly sorted already, in runs. */
+/* Those of one event stay as they came. */
 static int sort(struct notes *n)
 {
 	size_t count = n->taken.n;
-	if (vec_grow(&n->sorted.at, &n->sorted.cap, count, sizeof(*n->sorted.at)) < 0)
+	if (count == 0)
+		return 0;
+	if (vec_grow(&n->sorted.at, &n->sorted.cap, count, sizeof(*n->sorted.at)) < 0 ||
+	    vec_grow(&n->order.at, &n->order.cap, 2 * count, sizeof(*n->order.at)) < 0)
 		return -ENOMEM;
-	struct export_note *from = n->taken.at, *to = n->sorted.at;
-	for (size_t width = 1; width < count; width *= 2) {
-		for (size_t first = 0; first < count; first += 2 * width) {
-			size_t middle = first + width < count ? first + width : count;
-			size_t end = first + 2 * width < count ? first + 2 * width : count;
-			if (middle == end || !before(&from[middle], &from[middle - 1])) {
-				memcpy(to + first, from + first, (end - first) * sizeof(*to));
-				continue;
-			}
-			size_t a = first, b = middle;
-			for (size_t k = first; k < end; k++)
-				to[k] = a < middle && (b == end || !before(&from[b], &from[a])) ? from[a++] : from[b++];
-		}
-		struct export_note *swap = from;
-		from = to;
-		to = swap;
-	}
-	if (count > 0 && from != n->taken.at)
-		memcpy(n->taken.at, from, count * sizeof(*from));
+	for (size_t i = 0; i < count; i++)
+		n->order.at[i] = (struct sort_key){n->taken.at[i].lane, n->taken.at[i].index, (uint32_t)i};
+	sort_keys(n->order.at, n->order.at + count, count);
+	for (size_t i = 0; i < count; i++)
+		n->sorted.at[i] = n->taken.at[n->order.at[i].at];
 	return 0;
 }
 
@@ -253,7 +240,7 @@ int notes_take(struct notes *n, size_t cell, const struct export_note **ret_note
 		rc = append(n, c->open, e);
 	if (rc == 0 && sort(n) < 0)
 		rc = fail(e, -ENOMEM, "out of memory");
-	*ret_notes = n->taken.at;
+	*ret_notes = n->sorted.at;
 	*ret_count = n->taken.n;
 	return rc;
 }

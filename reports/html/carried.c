@@ -2,6 +2,7 @@
 #include "reports/html/carried.h"
 
 #include "base/buf_file.h"
+#include "base/path.h"
 #include "format/pack.h"
 #include "reports/html/html.h"
 #include "reports/html/style.h"

@@ -1,4 +1,5 @@
 /* job.c - see job.h. */
+#include "base/path.h"
 #include "format/issues.h"
 #include "reports/html/html.h"
 #include "reports/html/job.h"
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROGRAMS_MAX 12
 #define STEPS_SHOWN 1000
 
 /* ---- steps ---- */

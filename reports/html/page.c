@@ -2,6 +2,7 @@
  * share. In: strings nobody vouches for.  Out: HTML that shows them and does nothing else. */
 #include "reports/html/page.h"
 
+#include "base/path.h"
 #include "base/shell_word.h"
 #include "base/utf8.h"
 
@@ -99,12 +100,6 @@ void put_not_kept(struct page *p, double left_out, const char *what)
 {
 	if (left_out > 0)
 		put(p, "<p class=\"more\">Too many for the analysis: %s.</p>\n", fmt_many(left_out, what).s);
-}
-
-const char *basename_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
 static void put_place(struct page *p, const cJSON *callsite)

@@ -77,9 +77,6 @@ void put_rank_link(struct page *p, const char *before, double rank);
 /* A moment, seconds, and what follows, as far as a picture needs it to be seen. */
 struct place place_of_moment(const struct model *m, double at_s);
 
-/* What follows the last slash of a path. */
-const char *basename_of(const char *path);
-
 /* report.c: what every page begins and ends with. */
 void html_begin(struct page *p, const char *title);
 void html_end(struct page *p);

@@ -2,6 +2,7 @@
  * In: the analysis object as text.  Out: HTML. Content-Security-Policy: nothing may load,
  * and only the one style sheet in the page, known by its hash, applies; of a page that carries the viewer its scripts
  * and ours run, known by their hashes too. */
+#include "base/path.h"
 #include "reports/html/carried.h"
 #include "reports/html/html.h"
 #include "reports/html/section.h"

@@ -1,23 +1,18 @@
 /* sec_delays.c - who makes others wait, and with what. In: delays.callsites.  Out: a table with the place, the rank,
  * and what others waited for it, directly and through others. */
 #include "reports/html/section.h"
+#include "reports/text/shares.h"
 
 #include <math.h>
 #include <string.h>
 
 #define ROWS_MAX 12
-#define SHARE_MIN 0.005 /* of all that was waited: rows below it are only counted */
-
-static double cost_of(const cJSON *row)
-{
-	return fmax(json_number(row, "direct_s"), 0) + fmax(json_number(row, "indirect_s"), 0);
-}
 
 static void write_row(struct page *p, const cJSON *row, double most_s)
 {
 	const cJSON *site = model_callsite(p->model, json_item(row, "callsite")), *rank = json_item(row, "rank");
 	bool computing = strcmp(json_text(row, "kind", ""), "computing_before") == 0;
-	double all = cost_of(row), indirect = fmax(json_number(row, "indirect_s"), 0);
+	double all = delay_cost(row), indirect = fmax(json_number(row, "indirect_s"), 0);
 	put(p, "<tr><th scope=\"row\">%s ", computing ? "computing before" : "in");
 	if (site != NULL) {
 		put_site_of_rank(p, site, cJSON_IsNumber(rank) ? rank->valuedouble : NAN);
@@ -39,7 +34,7 @@ static void write_row(struct page *p, const cJSON *row, double most_s)
 static void write_delays(struct page *p)
 {
 	const cJSON *delays = json_item(p->model->root, "delays"), *first = json_first(delays, "callsites");
-	double waits_s = fmax(json_number(delays, "waits_s"), 0), most_s = cost_of(first);
+	double waits_s = fmax(json_number(delays, "waits_s"), 0), most_s = delay_cost(first);
 	size_t shown = 0, n = json_count(delays, "callsites");
 	put(p,
 	    "<div class=\"scroll\" tabindex=\"0\"><table><caption>What others waited for, %s in "
@@ -48,7 +43,7 @@ static void write_delays(struct page *p)
 	    "<th scope=\"col\" class=\"n\">others waited</th><th scope=\"col\" class=\"n\">of it indirectly</th>"
 	    "</tr></thead>\n<tbody>\n",
 	    fmt_time(waits_s).s);
-	for (const cJSON *row = first; row != NULL && shown < ROWS_MAX && cost_of(row) >= SHARE_MIN * waits_s;
+	for (const cJSON *row = first; row != NULL && shown < ROWS_MAX && delay_cost(row) >= DELAY_SHARE_MIN * waits_s;
 	     row = row->next, shown++)
 		write_row(p, row, most_s);
 	put(p, "</tbody></table></div>\n");
@@ -61,13 +56,14 @@ static void result(struct page *p)
 		    *rank = json_item(first, "rank");
 	if (cJSON_IsNumber(rank))
 		put(p, "mostly rank %.0f: ", rank->valuedouble);
-	put(p, "others waited %s for it", fmt_time(cost_of(first)).s);
+	put(p, "others waited %s for it", fmt_time(delay_cost(first)).s);
 }
 
 static bool has_delays(const struct model *m)
 {
 	const cJSON *delays = json_item(m->root, "delays"), *first = json_first(delays, "callsites");
-	return first != NULL && cost_of(first) > 0 && cost_of(first) >= SHARE_MIN * json_number(delays, "waits_s");
+	return first != NULL && delay_cost(first) > 0 &&
+	       delay_cost(first) >= DELAY_SHARE_MIN * json_number(delays, "waits_s");
 }
 
 const struct section section_delays = {

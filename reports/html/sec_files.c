@@ -1,5 +1,6 @@
 /* sec_files.c - the files that were opened by MPI, what went to and from them, and in what pieces.
  * In: files, io.  Out: two tables: files, most time first, and classes of calls. */
+#include "base/path.h"
 #include "reports/html/section.h"
 
 #include <math.h>

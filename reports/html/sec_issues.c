@@ -261,25 +261,10 @@ static void write_evidence(struct page *p, const cJSON *issue)
 	put(p, "</svg></figure>\n");
 }
 
-static bool is_same_worst(const cJSON *a, const cJSON *b)
-{
-	return json_number(a, "rank") == json_number(b, "rank") &&
-	       json_number(a, "from_s") == json_number(b, "from_s") && json_number(a, "to_s") == json_number(b, "to_s");
-}
-
-/* The number of an issue before this one that has the same longest wait, from 1; 0: none. */
-static size_t worst_before(const struct model *m, const cJSON *issue)
-{
-	for (size_t i = 0; i < m->nissues && m->issue[i] != issue; i++)
-		if (is_same_worst(json_item(m->issue[i], "worst"), json_item(issue, "worst")))
-			return i + 1;
-	return 0;
-}
-
 /* The call that waited longest, and the command that shows it. */
 static void write_worst(struct page *p, const cJSON *issue)
 {
-	size_t before = worst_before(p->model, issue);
+	size_t before = evidence_worst_before(p->model->issue, p->model->nissues, issue);
 	const cJSON *worst = json_item(issue, "worst");
 	double rank = json_number(worst, "rank"), from = json_number(worst, "from_s"), to = json_number(worst, "to_s");
 	if (!(rank >= 0) || !(to > from))

@@ -1,6 +1,7 @@
 /* sec_time.c - where the ranks' time went: one bar for the whole job, then a bar per MPI operation.
  * In: totals and operations.  Out: a bar with its legend and a table. */
 #include "reports/html/section.h"
+#include "reports/text/shares.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,12 +37,6 @@ static void write_total(struct page *p)
 }
 
 /* The traced region begins behind MPI_Init and ends before MPI_Finalize: a share of it would mean nothing for them. */
-static bool in_region(const cJSON *op)
-{
-	const char *name = json_text(op, "op", "?");
-	return strncmp(name, "MPI_Init", 8) != 0 && strcmp(name, "MPI_Finalize") != 0;
-}
-
 static void write_operation(struct page *p, const cJSON *op, double longest_s)
 {
 	double time_s = json_number(op, "time_s"), bytes = json_number(op, "bytes");
@@ -55,7 +50,7 @@ static void write_operation(struct page *p, const cJSON *op, double longest_s)
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
 	    "class=\"n\">%s</td>",
 	    fmt_time(time_s).s,
-	    fmt_share(p->model->threads_s > 0 && in_region(op) ? time_s / p->model->threads_s : NAN).s,
+	    fmt_share(p->model->threads_s > 0 && op_in_region(op) ? time_s / p->model->threads_s : NAN).s,
 	    fmt_count(calls).s, fmt_time(calls > 0 ? time_s / calls : NAN).s);
 	put(p, "<td class=\"n\">%s</td></tr>\n", bytes > 0 ? fmt_bytes(bytes).s : "");
 }
@@ -116,7 +111,7 @@ static void result(struct page *p)
 {
 	const struct model *m = p->model;
 	for (size_t i = 0; i < m->noperations; i++) {
-		if (!in_region(m->operation[i]))
+		if (!op_in_region(m->operation[i]))
 			continue;
 		double time_s = json_number(m->operation[i], "time_s");
 		put(p, "most in <code>");

@@ -1,5 +1,6 @@
 /* sec_verdict.c - the answer first: what MPI cost, the biggest cause, what to do about it, and four
  * figures. In: totals and the worst issue.  Out: the masthead of the page. */
+#include "base/path.h"
 #include "format/issues.h"
 #include "reports/html/section.h"
 #include "reports/text/gain.h"

@@ -1,6 +1,7 @@
 /* cells.c - see cells.h. */
 #include "reports/query/cells.h"
 
+#include "base/sort.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -142,19 +143,14 @@ bool cells_may_have(const struct cells *c, enum table_id table, uint32_t group, 
 
 /* ---- reading one ---- */
 
-struct note {
-	uint32_t lane, index;
-	struct mpix_wait wait;
-};
-
 struct loading {
 	struct cells *c;
 	struct cell *cell;
 	size_t cap;
 	uint64_t before; /* the id before the cell's first */
-	VEC(struct note) notes;
-	VEC(struct note) sorted;
-	size_t note; /* the next one that is not given yet */
+	VEC(struct mpix_wait) notes;
+	VEC(struct sort_key) order, room; /* of notes, by their events */
+	size_t note;			  /* the next one that is not given yet */
 	uint64_t events;
 	struct error *e;
 };
@@ -175,38 +171,17 @@ static int keep_wait(void *context, const struct mpix_wait *wait)
 	bool bytes = wait->how == MPIX_CAME_BYTES;
 	if (wait->at.window != l->cell->window || (bytes && wait->causer.window != MPIX_NOWHERE))
 		return 0;
-	struct note n = {wait->at.lane, wait->at.index, *wait};
-	return vec_push(&l->notes, n) < 0 ? fail(l->e, -ENOMEM, "out of memory") : 0;
+	struct sort_key key = {wait->at.lane, wait->at.index, (uint32_t)l->notes.n};
+	return vec_push(&l->notes, *wait) < 0 || vec_push(&l->order, key) < 0 ? fail(l->e, -ENOMEM, "out of memory")
+									      : 0;
 }
 
-static bool earlier(const struct note *a, const struct note *b)
-{
-	return a->lane != b->lane ? a->lane < b->lane : a->index < b->index;
-}
-
-/* Those of one event stay as they came: a merge sort, from the bottom. */
+/* Those of one event stay as they came. */
 static int sort_notes(struct loading *l)
 {
-	size_t n = l->notes.n;
-	if (vec_grow(&l->sorted.at, &l->sorted.cap, n, sizeof(*l->sorted.at)) < 0)
+	if (vec_grow(&l->room.at, &l->room.cap, l->order.n, sizeof(*l->room.at)) < 0)
 		return fail(l->e, -ENOMEM, "out of memory");
-	for (size_t width = 1; width < n; width *= 2) {
-		for (size_t first = 0; first < n; first += 2 * width) {
-			size_t middle = first + width < n ? first + width : n,
-			       end = middle + width < n ? middle + width : n;
-			size_t a = first, b = middle;
-			for (size_t k = first; k < end; k++) {
-				bool left = a < middle && (b == end || !earlier(&l->notes.at[b], &l->notes.at[a]));
-				l->sorted.at[k] = l->notes.at[left ? a++ : b++];
-			}
-		}
-		struct note *swap = l->notes.at;
-		size_t cap = l->notes.cap;
-		l->notes.at = l->sorted.at;
-		l->notes.cap = l->sorted.cap;
-		l->sorted.at = swap;
-		l->sorted.cap = cap;
-	}
+	sort_keys(l->order.at, l->room.at, l->order.n);
 	return 0;
 }
 
@@ -238,17 +213,18 @@ static int take_notes(struct loading *l, struct mpix_event *call, uint64_t id)
 {
 	int rc = 0;
 	for (; l->note < l->notes.n && rc == 0; l->note++) {
-		const struct note *n = &l->notes.at[l->note];
-		if (n->lane > call->at.lane || (n->lane == call->at.lane && n->index > call->at.index))
+		const struct mpix_wait *wait = &l->notes.at[l->order.at[l->note].at];
+		const struct mpix_position *at = &wait->at;
+		if (at->lane > call->at.lane || (at->lane == call->at.lane && at->index > call->at.index))
 			break;
-		if (n->lane != call->at.lane || n->index != call->at.index)
+		if (at->lane != call->at.lane || at->index != call->at.index)
 			continue;
-		if (n->wait.how == MPIX_CAME_BYTES)
-			call->bytes += (uint64_t)n->wait.ns;
+		if (wait->how == MPIX_CAME_BYTES)
+			call->bytes += (uint64_t)wait->ns;
 		else if (l->cell->table == TABLE_WAITS)
-			rc = put_wait(l, id, &n->wait);
-		else if (n->wait.state != MPIX_WRONG_ORDER && n->wait.state != MPIX_LATE_COMPLETE)
-			call->wait_ns += n->wait.ns;
+			rc = put_wait(l, id, wait);
+		else if (wait->state != MPIX_WRONG_ORDER && wait->state != MPIX_LATE_COMPLETE)
+			call->wait_ns += wait->ns;
 	}
 	return rc;
 }
@@ -355,7 +331,8 @@ static int make(struct cells *c, const struct cell *like, struct cell **ret_cell
 	struct loading l = {.c = c, .cell = cell, .e = e};
 	int rc = load(&l);
 	vec_done(&l.notes);
-	vec_done(&l.sorted);
+	vec_done(&l.order);
+	vec_done(&l.room);
 	if (rc == 0 && vec_push(&c->kept, cell) < 0)
 		rc = fail(e, -ENOMEM, "out of memory");
 	if (rc != 0) {

@@ -1,12 +1,12 @@
 /* query.c - see query.h. The data base is in memory and holds what rows name; its large tables are virtual. */
 #include "reports/query/query.h"
 
+#include "base/clock.h"
 #include "reports/query/cursor.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define HEAP_BYTES_MAX (512ll << 20) /* SQLite's, beside the cells that are kept */
 #define VALUE_BYTES_MAX (64 << 20)   /* the analysis is one value */
@@ -18,7 +18,7 @@ struct query {
 	struct virtual_tables tables;
 	sqlite3 *db;
 	struct error failure; /* of the reader */
-	struct timespec until;
+	int64_t until_ns;
 	bool timed, late;
 };
 
@@ -44,10 +44,7 @@ static int authorize(void *context, int action, const char *a, const char *b, co
 static int look_at_clock(void *context)
 {
 	struct query *q = context;
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	q->late = q->timed &&
-		  (now.tv_sec > q->until.tv_sec || (now.tv_sec == q->until.tv_sec && now.tv_nsec > q->until.tv_nsec));
+	q->late = q->timed && now_ns() > q->until_ns;
 	return q->late;
 }
 
@@ -153,8 +150,7 @@ int query_run(struct query *q, const char *sql, unsigned timeout_s, query_row co
 	q->timed = timeout_s > 0;
 	q->late = false;
 	q->tables.code = 0;
-	clock_gettime(CLOCK_MONOTONIC, &q->until);
-	q->until.tv_sec += timeout_s;
+	q->until_ns = now_ns() + timeout_s * 1000000000ll;
 	int rc = prepare(q, sql, &statement, e);
 	if (rc == 0)
 		rc = columns(context, statement);

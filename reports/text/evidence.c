@@ -224,3 +224,17 @@ void evidence_text(const struct evidence *e, bool plain, char ret_text[EVIDENCE_
 			 e->operations == 1 ? "once" : shown(fmt_count(e->operations), plain).s,
 			 e->operations == 1 ? "" : " times");
 }
+
+static bool is_same_worst(const cJSON *a, const cJSON *b)
+{
+	return json_number(a, "rank") == json_number(b, "rank") &&
+	       json_number(a, "from_s") == json_number(b, "from_s") && json_number(a, "to_s") == json_number(b, "to_s");
+}
+
+size_t evidence_worst_before(const cJSON *const *issues, size_t n, const cJSON *issue)
+{
+	for (size_t i = 0; i < n && issues[i] != issue; i++)
+		if (is_same_worst(json_item(issues[i], "worst"), json_item(issue, "worst")))
+			return i + 1;
+	return 0;
+}

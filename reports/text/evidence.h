@@ -23,3 +23,5 @@ struct evidence {
 bool evidence_find(const cJSON *analysis, const cJSON *issue, struct evidence *ret_evidence);
 /* In a sentence or two; plain: for a terminal, else markup. */
 void evidence_text(const struct evidence *e, bool plain, char ret_text[EVIDENCE_TEXT]);
+/* The number of the first of the issues before this one that has the same longest wait, from 1; 0: none. */
+size_t evidence_worst_before(const cJSON *const *issues, size_t n, const cJSON *issue);

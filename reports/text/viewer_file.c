@@ -1,6 +1,8 @@
 /* viewer_file.c - see viewer_file.h. */
 #include "reports/text/viewer_file.h"
 
+#include "base/path.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,8 +15,7 @@ int viewer_file(char *ret_path, size_t size)
 	static const char *const beside[] = {"/../reports/viewer/viewer.html", "/../share/mpitrace/viewer.html",
 					     "/../../share/mpitrace/viewer.html"};
 	char exe[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
+	path_self(exe, sizeof(exe));
 	char *slash = strrchr(exe, '/');
 	for (size_t i = 0; slash != NULL && i < sizeof(beside) / sizeof(beside[0]); i++) {
 		*slash = '\0';

@@ -1,6 +1,7 @@
 /* gate.c - see gate.h. In: connections of whoever reaches the port.  Out: those whose request is there, for the
  * library; the end of those that hold up others. One thread, which waits for nobody. */
 #include "reports/web/gate.h"
+#include "base/clock.h"
 #include "reports/web/peers.h"
 
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define EVENTS_MAX (PEERS_MAX + 2)
@@ -27,13 +27,6 @@ struct gate {
 	pthread_mutex_t lock;
 	struct peers peers; /* places are given away by the thread only */
 };
-
-static int64_t clock_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
 
 static int watch(const struct gate *g, int fd, uint32_t events, struct peer *p)
 {
@@ -67,7 +60,7 @@ static bool hand_over(struct gate *g)
 	if (p != NULL) {
 		epoll_ctl(g->events, EPOLL_CTL_DEL, p->fd, NULL);
 		p->state = PEER_HANDED;
-		p->since_ns = clock_ns();
+		p->since_ns = now_ns();
 	}
 	pthread_mutex_unlock(&g->lock);
 	if (p == NULL || MHD_add_connection(g->daemon, p->fd, (struct sockaddr *)&nobody, sizeof(nobody)) == MHD_YES)
@@ -81,7 +74,7 @@ static bool hand_over(struct gate *g)
 /* true: there may be more at once. */
 static bool turn(struct gate *g, const struct epoll_event *events, int n)
 {
-	int64_t now_ns = clock_ns();
+	int64_t now = now_ns();
 	uint64_t times;
 	bool more = true;
 	pthread_mutex_lock(&g->lock);
@@ -91,9 +84,9 @@ static bool turn(struct gate *g, const struct epoll_event *events, int n)
 			peer_look(p, g->o.token, (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0);
 	}
 	for (int i = 0; more && i < ACCEPTED_AT_ONCE; i++)
-		more = let_in(g, now_ns);
+		more = let_in(g, now);
 	(void)!read(g->wake, &times, sizeof(times));
-	unsigned streams = peers_keep_time(&g->peers, now_ns);
+	unsigned streams = peers_keep_time(&g->peers, now);
 	pthread_mutex_unlock(&g->lock);
 	while (hand_over(g))
 		;
@@ -162,7 +155,7 @@ void gate_answers(struct gate *g, struct MHD_Connection *connection, bool stream
 		return;
 	pthread_mutex_lock(&g->lock);
 	p->state = PEER_ANSWERED;
-	p->since_ns = clock_ns();
+	p->since_ns = now_ns();
 	p->is_stream = stream;
 	if (stream) {
 		p->began_ns = p->since_ns;
@@ -182,7 +175,7 @@ void gate_completed(void *gate, struct MHD_Connection *connection, void **state,
 		return;
 	pthread_mutex_lock(&g->lock);
 	p->state = PEER_IDLE;
-	p->since_ns = clock_ns();
+	p->since_ns = now_ns();
 	p->is_stream = false;
 	if (peers_wait(&g->peers))
 		wake(g);

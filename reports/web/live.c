@@ -2,7 +2,9 @@
  * announces them; the server's threads hand out what is there. Served are the viewer, the merged samples and what
  * `mpitrace live --json` says, and, when somebody asks, the events so far as a trace, which `mpitrace analyze` makes
  * meanwhile. */
+#include "base/clock.h"
 #include "base/command.h"
+#include "base/loopback.h"
 #include "postproc/live/snapshot.h"
 #include "postproc/live/merge.h"
 #include "reports/web/page.h"
@@ -48,13 +50,6 @@ struct live_options {
 	bool no_browser;
 	int64_t interval_ns, linger_ns;
 };
-
-static int64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-	clock_gettime(id, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
 
 /* ---- what is handed out; with the lock ---- */
 
@@ -121,7 +116,7 @@ static void answer(void *context, const struct web_request *r, struct web_answer
 {
 	struct live_view *v = context;
 	pthread_mutex_lock(&v->lock);
-	v->asked_ns = clock_ns(CLOCK_MONOTONIC);
+	v->asked_ns = now_ns();
 	if (strcmp(r->path, "") == 0)
 		page_answer(&v->page, a);
 	else if (strcmp(r->path, "events") == 0)
@@ -217,7 +212,7 @@ static void tell_end(struct live_view *v)
 		web_announce(v->web, "end", "{}");
 	pthread_mutex_lock(&v->lock);
 	if (over && !v->over)
-		v->asked_ns = clock_ns(CLOCK_MONOTONIC);
+		v->asked_ns = now_ns();
 	v->over = over;
 	pthread_mutex_unlock(&v->lock);
 }
@@ -225,12 +220,12 @@ static void tell_end(struct live_view *v)
 /* Nobody has the page open, or has asked for long: a server that nobody ends would stay for ever. */
 static bool is_done(struct live_view *v, int64_t linger_ns)
 {
-	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	int64_t now = now_ns();
 	bool read = web_readers(v->web) > 0;
 	pthread_mutex_lock(&v->lock);
 	if (read)
-		v->asked_ns = now_ns;
-	bool done = now_ns - v->asked_ns > (v->over ? linger_ns : UNASKED_NS);
+		v->asked_ns = now;
+	bool done = now - v->asked_ns > (v->over ? linger_ns : UNASKED_NS);
 	pthread_mutex_unlock(&v->lock);
 	if (done)
 		fprintf(stderr, "mpitrace live: %s\n",
@@ -242,15 +237,15 @@ static int follow(struct live_view *v, const struct live_options *o)
 {
 	int64_t next_ns = 0, ping_ns = 0;
 	bool gone = false;
-	v->asked_ns = clock_ns(CLOCK_MONOTONIC);
+	v->asked_ns = now_ns();
 	while (!asked_to_stop && !gone && !is_done(v, o->linger_ns)) {
-		int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+		int64_t began_ns = now_ns();
 		if (began_ns >= next_ns && !v->over) {
 			look_now(v);
 			if (merge_all(v) == -ENOMEM)
 				return -ENOMEM;
 			tell_end(v);
-			int64_t took_ns = REST_TIMES * (clock_ns(CLOCK_MONOTONIC) - began_ns);
+			int64_t took_ns = REST_TIMES * (now_ns() - began_ns);
 			next_ns = began_ns + (took_ns > o->interval_ns ? took_ns : o->interval_ns);
 		}
 		if (began_ns >= ping_ns) {
@@ -299,7 +294,7 @@ static int parse(struct live_options *o, int argc, char **argv)
 static int serve(const struct live_options *o, struct live_view *v, struct error *e)
 {
 	char token[WEB_TOKEN_CHARS + 1], url[256];
-	if (web_token(token) < 0)
+	if (loopback_token(token, WEB_TOKEN_CHARS) < 0)
 		return fail(e, -EIO, "no random numbers from the system");
 	struct web_options server = {.port = o->port, .token = token, .handler = answer, .context = v, .streams = true};
 	int code = web_start(&server, &v->web, e);

@@ -2,6 +2,8 @@
  * when it is served. */
 #include "reports/web/so_far.h"
 
+#include "base/path.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -48,8 +50,7 @@ static void analyze(const char *step_path, const char *out)
 {
 	static const char *const beside[] = {"/../cli/mpitrace", "/../../bin/mpitrace"};
 	char exe[PATH_MAX], path[PATH_MAX + 64];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
+	path_self(exe, sizeof(exe));
 	char *slash = strrchr(exe, '/');
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	dup2(null, STDIN_FILENO);

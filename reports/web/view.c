@@ -3,6 +3,7 @@
  * of this machine cannot read the trace; requests whose Host is not loopback are refused, so that no
  * page from elsewhere can. Nothing else is served. */
 #include "base/command.h"
+#include "base/loopback.h"
 #include "format/mpix.h"
 #include "postproc/live/snapshot.h"
 #include "reports/text/place.h"
@@ -124,7 +125,7 @@ static int serve(const struct view_options *o, struct view *v)
 	char token[WEB_TOKEN_CHARS + 1], url[PLACE_TEXT + 128], place[PLACE_TEXT + 1];
 	struct web *w;
 	struct error e;
-	if (web_token(token) < 0) {
+	if (loopback_token(token, WEB_TOKEN_CHARS) < 0) {
 		fprintf(stderr, "mpitrace view: no random numbers from the system\n");
 		return EXIT_BAD_INPUT;
 	}

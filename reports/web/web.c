@@ -1,20 +1,18 @@
 /* web.c - see web.h. In: requests of whoever reaches the port.  Out: what the handler answers to those who may ask. */
 #include "reports/web/web.h"
+#include "base/loopback.h"
 #include "reports/web/gate.h"
 #include "reports/web/peers.h"
 #include "reports/web/request.h"
 #include "reports/web/stream.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -251,25 +249,6 @@ unsigned web_header_times(const struct web_request *r, const char *name)
 
 /* ---- the server ---- */
 
-static int listen_on(uint16_t port, uint16_t *ret_port)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-	socklen_t len = sizeof(address);
-	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, SOMAXCONN) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&address, &len) < 0) {
-		int code = -errno;
-		close(fd);
-		return code;
-	}
-	*ret_port = ntohs(address.sin_port);
-	return fd;
-}
-
 static void streams_ended(void *context)
 {
 	web_ping(context);
@@ -321,7 +300,7 @@ int web_start(const struct web_options *o, struct web **ret_web, struct error *e
 	}
 	w->o = *o;
 	signal(SIGPIPE, SIG_IGN);
-	int code = w->listener = listen_on(o->port, &w->port);
+	int code = w->listener = loopback_listen(o->port, &w->port);
 	code = code >= 0 ? start_gate(w) : code;
 	code = code == 0 ? start_daemon(w) : code;
 	if (code == 0) {
@@ -356,14 +335,4 @@ unsigned web_readers(struct web *w)
 void web_stop(struct web *w)
 {
 	done(w);
-}
-
-int web_token(char ret_token[WEB_TOKEN_CHARS + 1])
-{
-	unsigned char bytes[WEB_TOKEN_CHARS / 2];
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return -EIO;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(ret_token + i * 2, 3, "%02x", bytes[i]);
-	return 0;
 }

@@ -70,6 +70,3 @@ const char *web_header(const struct web_request *r, const char *name);
 
 /* How many there are of that name: a header that says who asks must be there once. */
 unsigned web_header_times(const struct web_request *r, const char *name);
-
-/* WEB_TOKEN_CHARS hexadecimal digits and a 0. 0 or -errno. */
-int web_token(char ret_token[WEB_TOKEN_CHARS + 1]);

@@ -1,4 +1,5 @@
 /* match.c - conditions: does a rule fit a job? In: lists of patterns or ranges, facts.  Out: yes, no, or not known. */
+#include "base/path.h"
 #include "spank/policy/names.h"
 #include "spank/policy/rules.h"
 
@@ -124,10 +125,7 @@ void policy_condition_done(struct policy_condition *c)
 
 static bool program_fits(const char *pattern, const char *program)
 {
-	const char *slash = strrchr(program, '/');
-	if (strchr(pattern, '/') == NULL && slash != NULL)
-		program = slash + 1;
-	return policy_glob(pattern, program);
+	return policy_glob(pattern, strchr(pattern, '/') == NULL ? path_name(program) : program);
 }
 
 static bool is_number(const char *pattern)

@@ -3,6 +3,7 @@
  * Root reads and writes in its own two directories only. What is a user's, a child looks through that has become the
  * user: it can remove nothing that this user could not, whatever was renamed or linked meanwhile. */
 #include "spank/warden/central.h"
+#include "base/clock.h"
 #include "spank/warden/child.h"
 #include "spank/warden/remove.h"
 #include "spank/warden/spool.h"
@@ -94,7 +95,7 @@ static int look_at(int dir_fd, const char *name, void *context)
 {
 	struct walk *w = context;
 	struct stat st;
-	w->look->account.partly |= seconds_now() > w->look->end;
+	w->look->account.partly |= now_s() > w->look->end;
 	if (w->look->account.partly || fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return 0;
 	if (S_ISDIR(st.st_mode)) {
@@ -115,7 +116,7 @@ static void look_as_user(int user_fd, int answer_fd, uid_t uid, time_t limit)
 	if (!detach_self((int[]){user_fd, answer_fd}, 2) || !become(&who) || fstat(USER_FD, &st) != 0)
 		_exit(126);
 	alarm((unsigned)USER_SECONDS * 2);
-	struct look l = {.limit = limit, .device = st.st_dev, .end = seconds_now() + USER_SECONDS};
+	struct look l = {.limit = limit, .device = st.st_dev, .end = now_s() + USER_SECONDS};
 	struct walk top = {.look = &l};
 	spool_each_hidden(USER_FD, look_at, &top);
 	l.account.bytes = top.tree.bytes;

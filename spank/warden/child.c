@@ -1,5 +1,7 @@
 /* child.c - see child.h. */
 #include "spank/warden/child.h"
+#include "base/become.h"
+#include "base/clock.h"
 #include "spank/warden/environment.h"
 
 #include <errno.h>
@@ -13,18 +15,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define REAP_TRIES 100 /* of 10 ms */
 #define STOPS_MAX 100  /* whoever stops it more often wants it stopped */
-
-double seconds_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 bool program_is_trusted(const char *program)
 {
@@ -80,25 +74,19 @@ bool detach_self(const int *keep, int nkeep)
 	return arrange_descriptors(keep, nkeep) && chdir("/") == 0;
 }
 
-static void limit(int resource, uint64_t value)
-{
-	struct rlimit r = {value, value};
-	setrlimit((__rlimit_resource_t)resource, &r);
-}
-
 static void set_limits(const struct child *c)
 {
-	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_MEMLOCK, 0);
-	limit(RLIMIT_MSGQUEUE, 0);
+	become_limited(RLIMIT_CORE, 0);
+	become_limited(RLIMIT_MEMLOCK, 0);
+	become_limited(RLIMIT_MSGQUEUE, 0);
 	if (c->address_bytes > 0)
-		limit(RLIMIT_AS, c->address_bytes);
+		become_limited(RLIMIT_AS, c->address_bytes);
 	if (c->data_bytes > 0)
-		limit(RLIMIT_DATA, c->data_bytes);
+		become_limited(RLIMIT_DATA, c->data_bytes);
 	if (c->cpu_seconds > 0)
-		limit(RLIMIT_CPU, c->cpu_seconds);
+		become_limited(RLIMIT_CPU, c->cpu_seconds);
 	if (c->alone)
-		limit(RLIMIT_NPROC, 0);
+		become_limited(RLIMIT_NPROC, 0);
 }
 
 static void be_idle(void)
@@ -156,7 +144,7 @@ void child_hurry(pid_t pid)
 
 int child_wait(pid_t pid, double seconds)
 {
-	double end = seconds_now() + seconds;
+	double end = now_s() + seconds;
 	int status, stops = 0;
 	for (;;) {
 		pid_t got = waitpid(pid, &status, WNOHANG | WUNTRACED);
@@ -164,7 +152,7 @@ int child_wait(pid_t pid, double seconds)
 			kill(-pid, SIGCONT);
 		else if (got == pid && !WIFSTOPPED(status))
 			break;
-		if (seconds_now() >= end) {
+		if (now_s() >= end) {
 			child_kill(pid);
 			return -ETIME;
 		}

@@ -39,4 +39,3 @@ void child_kill(pid_t pid);
 void child_hurry(pid_t pid);
 /* May root run this file: root's, and nobody else's to write? */
 bool program_is_trusted(const char *program);
-double seconds_now(void);

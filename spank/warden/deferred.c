@@ -3,6 +3,7 @@
  * so much of a sweep, all have no more than leaves room in the timer's, and what failed is tried again after all
  * others. */
 #include "spank/warden/deferred.h"
+#include "base/clock.h"
 #include "spank/warden/step_facts.h"
 #include "spank/warden/child.h"
 #include "spank/warden/quota.h"
@@ -69,10 +70,10 @@ static int read_record(int deferred_fd, const char *name, struct step_facts *ret
 /* An exit code, or negative: there is no report. */
 static int make_report(struct late *l, const struct step_facts *b, double *used)
 {
-	double begin = seconds_now();
+	double begin = now_s();
 	int code = teardown_report(l->program, b, REPORT_SECONDS, 0, false, true);
-	*used += seconds_now() - begin;
-	l->seconds += seconds_now() - begin;
+	*used += now_s() - begin;
+	l->seconds += now_s() - begin;
 	return code;
 }
 

@@ -1,12 +1,13 @@
 /* environment.c - see environment.h. In: SLURM_CONF and MPITRACE_SLURM_BIN of root's process, and its program. */
 #include "spank/warden/environment.h"
 
+#include "base/path.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define USUAL "/usr/bin:/bin"
 #define BIN "MPITRACE_SLURM_BIN"
@@ -17,8 +18,7 @@ static const char *commands(char ret_dir[PATH_MAX])
 	char self[PATH_MAX];
 	struct stat st;
 	const char *told = getenv(BIN);
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	self[n > 0 ? n : 0] = '\0';
+	path_self(self, sizeof(self));
 	for (int i = 0; i < 2 && strrchr(self, '/') != NULL; i++)
 		*strrchr(self, '/') = '\0';
 	if (told == NULL && snprintf(ret_dir, PATH_MAX, "%s/bin/scontrol", self) < PATH_MAX &&

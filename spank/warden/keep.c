@@ -1,6 +1,7 @@
 /* keep.c - see keep.h. What is read is the user's, so a child that has become the user reads it; what is written is
  * root's, and comes to the child as a descriptor. */
 #include "spank/warden/keep.h"
+#include "base/clock.h"
 #include "spank/warden/child.h"
 #include "spank/warden/quota.h"
 #include "spank/warden/remove.h"
@@ -18,7 +19,6 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FILES_MAX 4096
@@ -94,7 +94,7 @@ static int keep_one(int dir_fd, const char *name, void *context)
 	struct stat st;
 	if (!is_trace(dir_fd, name, NULL))
 		return 0;
-	int to = k->files++ < FILES_MAX && seconds_now() < k->end
+	int to = k->files++ < FILES_MAX && now_s() < k->end
 			 ? openat(k->to_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
 			 : -1;
 	k->missed |= to < 0;
@@ -224,9 +224,9 @@ static uint64_t make_place_of_all(int kept_fd, uint64_t need_bytes)
 /* Steps that end at the same time make their places one after the other; so does the sweep. */
 static bool lock_within(int fd, double seconds)
 {
-	double end = seconds_now() + seconds;
+	double end = now_s() + seconds;
 	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-		if (seconds_now() >= end)
+		if (now_s() >= end)
 			return false;
 		poll(NULL, 0, 20);
 	}
@@ -275,7 +275,7 @@ bool keep_traces(const char *spool, int step_fd, const char *name, const struct 
 {
 	if (!keep_is_needed(step_fd))
 		return false;
-	struct keep k = {.to_fd = -1, .who = who, .end = seconds_now() + STEP_SECONDS};
+	struct keep k = {.to_fd = -1, .who = who, .end = now_s() + STEP_SECONDS};
 	int kept_fd = spool_open(spool, "kept", true, NULL);
 	int ranks_fd = openat(step_fd, "ranks", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (kept_fd >= 0 && ranks_fd >= 0 && lock_within(kept_fd, STEP_SECONDS)) {

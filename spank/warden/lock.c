@@ -1,5 +1,6 @@
 /* lock.c - see lock.h. The file is root's, so the pid in it is to be believed while the lock is held. */
 #include "spank/warden/lock.h"
+#include "base/clock.h"
 #include "spank/warden/child.h"
 
 #include <errno.h>
@@ -32,9 +33,9 @@ static int try(int step_fd)
 
 int lock_take(int step_fd, double seconds)
 {
-	double end = seconds_now() + seconds;
+	double end = now_s() + seconds;
 	int fd;
-	while ((fd = try(step_fd)) == -EBUSY && seconds_now() < end)
+	while ((fd = try(step_fd)) == -EBUSY && now_s() < end)
 		poll(NULL, 0, 20);
 	return fd;
 }
@@ -65,9 +66,9 @@ static void signal_holder(int step_fd, int number)
 
 int lock_take_over(int step_fd, double seconds)
 {
-	double end = seconds_now() + seconds;
+	double end = now_s() + seconds;
 	int fd = lock_take(step_fd, 0);
-	while (fd == -EBUSY && seconds_now() < end) {
+	while (fd == -EBUSY && now_s() < end) {
 		signal_holder(step_fd, SIGCONT); /* one that is stopped would hold it to the end */
 		fd = lock_take(step_fd, 1);
 	}

@@ -1,5 +1,6 @@
 /* teardown.c - see teardown.h. */
 #include "spank/warden/teardown.h"
+#include "base/clock.h"
 #include "format/layout.h"
 #include "spank/warden/child.h"
 #include "spank/warden/keep.h"
@@ -91,12 +92,12 @@ static void name_of(const char *dir, char *ret_name, size_t cap_bytes)
 static int take_turn(const char *spool, double seconds)
 {
 	char path[PATH_MAX];
-	double end = seconds_now() + seconds;
+	double end = now_s() + seconds;
 	if (snprintf(path, sizeof(path), "%s/turn", spool) >= (int)sizeof(path))
 		return -1;
 	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
-		if (seconds_now() >= end) {
+		if (now_s() >= end) {
 			close(fd);
 			return -1;
 		}

@@ -2,6 +2,7 @@
  * In: the step's directory; a socket (3) whose other end slurmstepd holds as long as the step runs.
  * Out: an agent that is always there, whoever kills or stops it; then the end of the step (teardown.h). The lock on the
  * file `warden` says that somebody sees to the step. */
+#include "base/clock.h"
 #include "spank/warden/child.h"
 #include "spank/warden/elsewhere.h"
 #include "spank/warden/lock.h"
@@ -93,7 +94,7 @@ int warden_step(const char *spool, const char *dir, const char *program)
 	sigset_t child;
 	struct watch w = {.teardown = {.spool = spool, .program = program, .dir = dir, .step_facts = &step_facts},
 			  .namespace_fd = -1};
-	double begin = seconds_now();
+	double begin = now_s();
 	w.teardown.step_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int lock_fd = w.teardown.step_fd >= 0 ? lock_take(w.teardown.step_fd, 0) : -1;
 	if (lock_fd < 0 || step_facts_read(w.teardown.step_fd, &step_facts) < 0)
@@ -107,7 +108,7 @@ int warden_step(const char *spool, const char *dir, const char *program)
 	spool_mark(w.teardown.step_fd, "done"); /* slurmstepd may have died without saying so */
 	end_agent(&w);
 	elsewhere_unmount(w.namespace_fd, dir);
-	w.teardown.ran_seconds = seconds_now() - begin;
+	w.teardown.ran_seconds = now_s() - begin;
 	if (teardown_step(&w.teardown))
 		teardown_remove(w.teardown.step_fd, dir);
 	return 0;

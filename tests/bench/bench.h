@@ -2,25 +2,13 @@
  * seconds>". */
 #pragma once
 
+#include "../programs/resident.h"
 #include "parts.h"
 
 #include <mpi.h>
 #include <stdio.h>
 
 static double bench_init_s;
-
-static long resident_kib(void)
-{
-	char line[256];
-	long kib = 0;
-	FILE *f = fopen("/proc/self/status", "r");
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "VmRSS: %ld", &kib) == 1)
-			break;
-	if (f != NULL)
-		fclose(f);
-	return kib;
-}
 
 static void bench_begin(int *argc, char ***argv)
 {

@@ -25,8 +25,9 @@ def slow_rank(t, who, place, program):
         t.check('%s%s: rank 1 is uneven, if the machine leaves it that for certain' % (who, what), uneven or certain(ranks[1]) < 1.5 * mean,
                 (a['issues'], ranks))
         t.check('%s%s: no other rank is' % (who, what), uneven is None or uneven['ranks'] == [1], (uneven, ranks))
-        t.check('%s%s: that comes first, or that processors were short' % (who, what), names(a)[0] in ('load_imbalance', *MACHINE) or not uneven,
-                names(a))
+        short = sum(r['processor_wait_s'] or 0 for r in ranks)
+        t.check('%s%s: that comes first, or that processors were short, if they were for less' % (who, what), not uneven or
+                names(a)[0] in ('load_imbalance', *MACHINE) or short > uneven['loss_s'], (names(a), short, uneven))
         t.check('%s%s: it has lost what the others had less to do' % (who, what), uneven is None or
                 uneven['loss_s'] >= RANKS * (certain(ranks[1]) - mean) - 1e-3, (uneven, ranks))
 

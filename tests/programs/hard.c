@@ -1,4 +1,6 @@
 /* hard.c CASE - what other tracers broke on. Prints a result that must not change. */
+#include "resident.h"
+
 #include <mpi.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -8,19 +10,6 @@
 #include <time.h>
 
 static int rank, size;
-
-static long resident_kib(void)
-{
-	char line[256];
-	long kib = 0;
-	FILE *f = fopen("/proc/self/status", "r");
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "VmRSS: %ld", &kib) == 1)
-			break;
-	if (f != NULL)
-		fclose(f);
-	return kib;
-}
 
 /* 20,000 requests in one Waitall */
 static void outstanding(void)

@@ -3,6 +3,8 @@
  * turns crowd N: N threads at once, ten Sendrecvs each, all there until the last has made its own.
  * turns killed N: the same, and then it is killed.
  * turns ends N: threads that call MPI in destructors of keys, leave unsuccessful tests behind, and events off. */
+#include "resident.h"
+
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,19 +14,6 @@
 
 static pthread_barrier_t all;
 static pthread_key_t keys[2];
-
-static long resident_kib(void)
-{
-	char line[256];
-	long kib = 0;
-	FILE *f = fopen("/proc/self/status", "r");
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "VmRSS: %ld", &kib) == 1)
-			break;
-	if (f != NULL)
-		fclose(f);
-	return kib;
-}
 
 static void *exchange(void *tag)
 {

@@ -41,23 +41,6 @@ static void meets(struct program *p, unsigned rank, const char *op, enum sig_col
 				   .line = 90});
 }
 
-static int id_of(const cJSON *root, unsigned line)
-{
-	const cJSON *site;
-	cJSON_ArrayForEach(site, node_at(root, "callsites"))
-	{
-		unsigned long address = strtoul(cJSON_GetObjectItem(site, "address")->valuestring, NULL, 16);
-		if (address / 16 % 0x1000 == line)
-			return (int)field(site, "id");
-	}
-	return -1;
-}
-
-static const cJSON *issue(const cJSON *root, const char *name)
-{
-	return find_text(root, "issues", "issue", name);
-}
-
 static int number(const cJSON *row, const char *list, int i)
 {
 	const cJSON *item = cJSON_GetArrayItem(cJSON_GetObjectItem(row, list), i);

@@ -50,12 +50,6 @@ static const cJSON *first_issue(const cJSON *root)
 	return cJSON_GetArrayItem(cJSON_GetObjectItem(root, "issues"), 0);
 }
 
-static const char *text_at(const cJSON *row, const char *name)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(row, name));
-	return text != NULL ? text : "";
-}
-
 static void expect_death(struct program *p, unsigned rank, const char *said)
 {
 	cJSON *root = analyse_program(p, 1010);

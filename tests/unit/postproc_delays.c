@@ -37,18 +37,6 @@ static void meets(struct program *p, unsigned ranks, const double *from_us, doub
 					   .line = line});
 }
 
-static int id_of(const cJSON *root, unsigned line)
-{
-	const cJSON *site;
-	cJSON_ArrayForEach(site, node_at(root, "callsites"))
-	{
-		unsigned long address = strtoul(cJSON_GetObjectItem(site, "address")->valuestring, NULL, 16);
-		if (address / 16 % 0x1000 == line)
-			return (int)field(site, "id");
-	}
-	return -1;
-}
-
 /* seconds[0] direct, [1] indirect, of the rows of one kind; rank: of the row. */
 static int cost(const cJSON *root, const char *kind, double seconds[2])
 {

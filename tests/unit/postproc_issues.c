@@ -38,21 +38,6 @@ static void message(struct program *p, unsigned from, unsigned to, double sent, 
 				   .line = 4});
 }
 
-static cJSON *issue(const cJSON *root, const char *name)
-{
-	return find_text(root, "issues", "issue", name);
-}
-
-static const char *text_at(const cJSON *row, const char *name)
-{
-	return cJSON_GetStringValue(cJSON_GetObjectItem(row, name));
-}
-
-static double at(const cJSON *row, const char *list, int i)
-{
-	return cJSON_GetArrayItem(cJSON_GetObjectItem(row, list), i)->valuedouble;
-}
-
 /* Each of n ranks computes for a while, then 100 µs; these one after the other, or all at once. */
 static cJSON *chain_after(double before, unsigned n, bool in_turn)
 {
@@ -123,7 +108,7 @@ Test(issues, of_a_rank_without_work_is_that_it_idles)
 	cr_assert_not_null(row);
 	cr_expect_null(issue(root, "load_imbalance"), "the others share their work evenly");
 	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "ranks")), 1);
-	cr_expect_eq(at(row, "ranks", 0), 3);
+	cr_expect_eq(element(row, "ranks", 0), 3);
 	cr_expect_float_eq(field(row, "loss_s"), 990e-6, 2e-6);
 	cr_expect_float_eq(at_path(row, "metric.value"), 0.99, 0.01);
 	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "callsites")), 1);
@@ -182,10 +167,10 @@ Test(issues, of_all_waiting_for_the_last_is_that_they_are_stuck_at_the_end)
 	cr_expect_float_eq(field(row, "loss_s"), 3 * 500e-6, NEAR);
 	cr_expect_float_eq(field(row, "loss_of_s"), 4 * 1107e-6, NEAR);
 	cr_expect_float_eq(at_path(row, "metric.value"), 1500.0 / (4 * 1107), 1e-3);
-	cr_expect_eq(at(row, "ranks", 0), 2);
+	cr_expect_eq(element(row, "ranks", 0), 2);
 	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "pairs")), 3);
 	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "callsites")), 1);
-	cr_expect_float_eq(at(row, "window_s", 0), 605e-6, NEAR);
+	cr_expect_float_eq(element(row, "window_s", 0), 605e-6, NEAR);
 	cJSON_Delete(root);
 }
 
@@ -221,7 +206,7 @@ Test(issues, of_pairs_on_different_nodes_is_their_placement)
 	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "pairs")), 8);
 	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "callsites")), 1);
 	cr_expect_not_null(strstr(cJSON_GetObjectItem(row, "next")->valuestring, "cyclic"));
-	cr_expect_float_eq(at(row, "window_s", 1), 1900e-6, 100e-6);
+	cr_expect_float_eq(element(row, "window_s", 1), 1900e-6, 100e-6);
 	cJSON_Delete(root);
 }
 
@@ -282,7 +267,7 @@ Test(issues, of_a_rank_that_had_no_processor_is_not_that_it_computes)
 	cJSON *root = one_has_none(500, ""), *row = issue(root, "load_imbalance");
 	cr_assert_not_null(row);
 	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "ranks")), 1);
-	cr_expect_eq(at(row, "ranks", 0), 1);
+	cr_expect_eq(element(row, "ranks", 0), 1);
 	cr_expect_float_eq(field(row, "loss_s"), 4 * (600 - (1700 - 500) / 4.0) * 1e-6, 2e-6);
 	cr_expect_float_eq(at_path(row, "metric.value"), 2, 0.02);
 	cr_expect_null(strstr(text_at(row, "what"), "without a processor"));
@@ -312,7 +297,7 @@ Test(issues, of_uneven_work_say_how_long_there_was_no_processor)
 {
 	cJSON *root = one_has_none(50, ""), *row = issue(root, "load_imbalance");
 	cr_assert_not_null(row);
-	cr_expect_eq(at(row, "ranks", 0), 3);
+	cr_expect_eq(element(row, "ranks", 0), 3);
 	cr_expect_not_null(strstr(text_at(row, "what"), "up to 50.0 µs of it waiting for a core"), "%s",
 			   text_at(row, "what"));
 	cr_expect_lt(field(row, "loss_s"), 4 * (700 - 425) * 1e-6 - 150e-6);
@@ -335,7 +320,7 @@ Test(issues, of_processors_that_others_had_are_those_of_nodes_with_enough)
 		cJSON *root = one_has_none(cases[i].without_us, cases[i].node), *row = issue(root, "busy_processors");
 		cr_expect_eq(row != NULL, cases[i].found, "%zu", i);
 		if (row != NULL) {
-			cr_expect_eq(at(row, "ranks", 0), 3);
+			cr_expect_eq(element(row, "ranks", 0), 3);
 			cr_expect_float_eq(field(row, "loss_s"), 500e-6, 1e-6);
 		}
 		cJSON_Delete(root);

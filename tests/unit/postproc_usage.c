@@ -7,21 +7,6 @@
 
 #define MIB (1ull << 20)
 
-static cJSON *issue(const cJSON *root, const char *name)
-{
-	return find_text(root, "issues", "issue", name);
-}
-
-static const char *text_at(const cJSON *row, const char *name)
-{
-	return cJSON_GetStringValue(cJSON_GetObjectItem(row, name));
-}
-
-static double at(const cJSON *row, const char *list, int i)
-{
-	return cJSON_GetArrayItem(cJSON_GetObjectItem(row, list), i)->valuedouble;
-}
-
 /* Four nodes of two ranks that compute for 2 s. */
 static struct program *four_nodes(void)
 {
@@ -52,7 +37,7 @@ Test(usage, a_node_with_a_slow_clock_is_named_with_what_it_lost)
 	cr_expect_float_eq(at_path(row, "metric.value"), 0.7, 1e-6);
 	cr_expect_float_eq(field(row, "loss_s"), 2 * 2 * 0.3, 1e-3);
 	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "ranks")), 2);
-	cr_expect_eq(at(row, "ranks", 0), 4);
+	cr_expect_eq(element(row, "ranks", 0), 4);
 	cr_expect_not_null(strstr(text_at(row, "what"), "Node n2 ran at 70 % of the others' clock frequency: 2.10 GHz"),
 			   "%s", text_at(row, "what"));
 	const cJSON *rank = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "per_rank"), 4);
@@ -89,7 +74,7 @@ Test(usage, memory_near_the_limit_is_said_behind_what_costs_time)
 	cJSON *root = analyse_program(p, 2e6 + 2), *row = issue(root, "memory_limit");
 	cr_assert_not_null(row);
 	cr_expect_null(issue(root, "out_of_memory"));
-	cr_expect_eq(at(row, "ranks", 0), 2);
+	cr_expect_eq(element(row, "ranks", 0), 2);
 	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "ranks")), 2);
 	cr_expect_not_null(strstr(text_at(row, "what"), "On node n1 the job had 460 MiB of the 500 MiB of memory that "
 							"it may have, 92 %; at the first sample it was 100 MiB."),

@@ -124,3 +124,31 @@ cJSON *find_text(const cJSON *root, const char *array, const char *key, const ch
 	}
 	return NULL;
 }
+
+const char *text_at(const cJSON *row, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(row, key));
+	return text != NULL ? text : "";
+}
+
+double element(const cJSON *row, const char *key, int i)
+{
+	return cJSON_GetArrayItem(cJSON_GetObjectItem(row, key), i)->valuedouble;
+}
+
+cJSON *issue(const cJSON *root, const char *name)
+{
+	return find_text(root, "issues", "issue", name);
+}
+
+int id_of(const cJSON *root, unsigned line)
+{
+	const cJSON *site;
+	cJSON_ArrayForEach(site, node_at(root, "callsites"))
+	{
+		unsigned long address = strtoul(cJSON_GetObjectItem(site, "address")->valuestring, NULL, 16);
+		if (address / 16 % 0x1000 == line)
+			return (int)field(site, "id");
+	}
+	return -1;
+}

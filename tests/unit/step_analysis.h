@@ -21,4 +21,12 @@ double at_path(const cJSON *root, const char *path);
 cJSON *find(const cJSON *root, const char *array, ...) __attribute__((sentinel));
 cJSON *find_text(const cJSON *root, const char *array, const char *key, const char *text);
 double field(const cJSON *row, const char *key);
+/* "" where there is none. */
+const char *text_at(const cJSON *row, const char *key);
+/* Element i of the array row.key. */
+double element(const cJSON *row, const char *key, int i);
+/* The row of issues with that name, or NULL. */
+cJSON *issue(const cJSON *root, const char *name);
+/* The id of the call site at that line of a program of program.h, or -1. */
+int id_of(const cJSON *root, unsigned line);
 const cJSON *node_at(const cJSON *root, const char *path);

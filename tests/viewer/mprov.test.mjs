@@ -11,20 +11,11 @@ import { Trace } from '../../reports/viewer/src/model/trace.ts';
 import { isLog, readLog } from '../../reports/viewer/src/model/mprov.ts';
 import { protocolOf } from '../../reports/viewer/src/work/protocol.ts';
 import { thingOf } from '../../reports/viewer/src/work/things.ts';
-import { decodeAll, make, open, show } from './support.mjs';
+import { decodeAll, make, open, random, show } from './support.mjs';
 
 const { CORPUS, MPITRACE, WORK } = process.env;
 const FOLDER = join(CORPUS, 'protocol');
 const logs = readdirSync(FOLDER).filter((name) => name.endsWith('.log'));
-
-/** The same numbers every time. */
-function random(seed) {
-  let x = seed * 2654435761 + 12345;
-  return (n) => {
-    x = (Math.imul(x, 1103515245) + 12345) >>> 0;
-    return Math.floor((x / 2 ** 32) * n);
-  };
-}
 
 /** The trace that the command makes, or { error }. Files are named from their folder. */
 function imported(folder, name) {

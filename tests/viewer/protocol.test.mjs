@@ -15,7 +15,7 @@ import {
   verdictOf,
 } from '../../reports/viewer/src/model/protocol.ts';
 import { protocolOf } from '../../reports/viewer/src/work/protocol.ts';
-import { flavour, make, makeOdd, open, record } from './support.mjs';
+import { flavour, make, makeOdd, open, random, record } from './support.mjs';
 
 const { CORPUS, MPITRACE, WORK } = process.env;
 const FOLDER = join(CORPUS, 'protocol');
@@ -36,15 +36,6 @@ const expected = new Map(
       return [title, { code: Number(code), text: text.replace(/\n$/, '') }];
     }),
 );
-
-/** The same numbers every time. */
-function random(seed) {
-  let x = seed * 2654435761 + 12345;
-  return (n) => {
-    x = (Math.imul(x, 1103515245) + 12345) >>> 0;
-    return Math.floor((x / 2 ** 32) * n);
-  };
-}
 
 function imported(path, name) {
   const out = join(WORK, `${name}.mpix`);

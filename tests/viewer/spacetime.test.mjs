@@ -21,7 +21,7 @@ import { EpochStream } from '../../reports/viewer/src/model/epochs.ts';
 import { SECTION_MAX } from '../../reports/viewer/src/model/section.ts';
 import { mergeEpochs, needsOf } from '../../reports/viewer/src/model/super_epochs.ts';
 import { Pass, passOf, sectionOf } from '../../reports/viewer/src/work/section.ts';
-import { flavour, make, makeOdd, open, record, show } from './support.mjs';
+import { flavour, make, makeOdd, open, random, record, show } from './support.mjs';
 
 const { signal } = new AbortController();
 const { MPITRACE, WORK } = process.env;
@@ -92,14 +92,6 @@ async function same(path) {
 }
 
 // ---- the decomposition ----
-
-function random(seed) {
-  let x = seed * 2654435761 + 12345;
-  return (n) => {
-    x = (Math.imul(x, 1103515245) + 12345) >>> 0;
-    return Math.floor((x / 2 ** 32) * n);
-  };
-}
 
 /** What happens, in an order in which it can: [rank, thing], thing a message or a collective; and the things of each rank. */
 function program(seed) {

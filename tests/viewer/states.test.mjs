@@ -15,18 +15,9 @@ import { recordedUntil } from '../../reports/viewer/src/model/open.ts';
 import { Doing } from '../../reports/viewer/src/model/snapshot.ts';
 import { censusOf } from '../../reports/viewer/src/work/census.ts';
 import { countStates } from '../../reports/viewer/src/work/states.ts';
-import { allEvents, entries, flavour, make, makeOdd, open, openTotals, record, recordTo } from './support.mjs';
+import { allEvents, entries, flavour, make, makeOdd, open, openTotals, random, record, recordTo } from './support.mjs';
 
 const signal = new AbortController().signal;
-
-/** The same numbers every time. */
-function random(seed) {
-  let x = seed * 2654435761 + 12345;
-  return (n) => {
-    x = (Math.imul(x, 1103515245) + 12345) >>> 0;
-    return Math.floor((x / 2 ** 32) * n);
-  };
-}
 
 /** A random program that can run: its events in one order that is possible, then with clocks that contradict it. */
 function program(seed) {

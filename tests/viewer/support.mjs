@@ -98,6 +98,15 @@ export function show(path, ...options) {
   return JSON.parse(execFileSync(MPITRACE, ['show', path, '--json', ...options], { maxBuffer: SHOWN_MAX }));
 }
 
+/** The same numbers every time. */
+export function random(seed) {
+  let x = seed * 2654435761 + 12345;
+  return (n) => {
+    x = (Math.imul(x, 1103515245) + 12345) >>> 0;
+    return Math.floor((x / 2 ** 32) * n);
+  };
+}
+
 /** The index entries of one kind, in the order of the file. */
 export function entries(trace, kind) {
   return trace.byKind.get(kind) ?? [];

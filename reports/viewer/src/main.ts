@@ -6,6 +6,7 @@ import { follow, goToCause } from './draw/follow';
 import type { Context } from './draw/follow';
 import { header } from './draw/header';
 import { help } from './draw/help';
+import { Progress } from './draw/progress';
 import { savedViews } from './draw/saved';
 import { side } from './draw/side';
 import type { Panel } from './draw/side';
@@ -77,6 +78,11 @@ class Page {
   private thing: Thing | null = null;
   private collective: Thing | null = null;
   private followed = '';
+  private readonly progress = new Progress();
+  private readonly lookAtProgress = (): void => {
+    const sessions = this.second ? [this.session, this.second] : [this.session];
+    if (!this.leaves.signal.aborted) this.progress.look(this.store.state.view, sessions);
+  };
   private readonly redraw = onceAPicture(() => {
     if (!this.leaves.signal.aborted) this.update();
   });
@@ -133,6 +139,8 @@ class Page {
     addEventListener('keydown', (e) => this.key(e), { signal });
     if (isCarried()) this.leaveByEscape(signal);
     addEventListener('hashchange', () => this.follow(location.hash), { signal });
+    this.stage.append(this.progress.element);
+    session.watch = this.lookAtProgress;
     this.showView(this.store.state.view);
     this.followPicked();
     const issue = /(?:^#|&)issue=(\d+)/.exec(asked);
@@ -150,6 +158,7 @@ class Page {
     this.leaves.abort();
     this.observer.disconnect();
     clearTimeout(this.timer);
+    this.progress.end();
     this.store.end();
     this.panel.destroy();
     for (const instance of this.instances.values()) instance.destroy();
@@ -164,6 +173,7 @@ class Page {
       if (this.leaves.signal.aborted) return session.close();
       const before = this.second;
       this.second = session;
+      session.watch = this.lookAtProgress;
       const { other, otherBytes } = this.store.of('compare');
       if (other === source.name && otherBytes !== source.bytes)
         this.app.fail(
@@ -384,6 +394,7 @@ class Page {
       this.instances.set(id, view.create(this.app, host));
       describeBy(host, id);
     }
+    this.lookAtProgress();
     this.redraw();
   }
 

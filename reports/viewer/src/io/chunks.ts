@@ -87,6 +87,8 @@ export class Chunks {
   private readonly loading = new Map<number, Work>();
   private readonly damaged = new Map<number, Damaged>(); // not read twice
   private cachedBytes = 0;
+  chunksRead = 0; // so far
+  onRead: () => void = () => undefined;
 
   /** made: chunks that were not read, by entry id; they stay. */
   constructor(
@@ -131,7 +133,10 @@ export class Chunks {
     try {
       const data = await this.bytes(entry);
       if (!isWanted(work)) throw new Cancelled('cancelled');
-      return this.keep(entry, await decode(data), data.length);
+      const value = this.keep(entry, await decode(data), data.length);
+      this.chunksRead++;
+      this.onRead();
+      return value;
     } catch (error) {
       throw this.blamed(entry, error);
     } finally {

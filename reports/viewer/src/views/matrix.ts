@@ -244,17 +244,19 @@ class Matrix implements ViewInstance {
 
   private drawLabels(g: CanvasRenderingContext2D, left: number, top: number, cell: number): void {
     const theme = this.app.theme();
-    const step = 2 ** Math.max(0, Math.ceil(Math.log2(22 / cell)));
+    const label = (i: number) => this.grid.points.short[i]!.slice(0, 7);
+    const stepOf = (room: number) => 2 ** Math.max(0, Math.ceil(Math.log2(room / cell)));
     g.font = FONT;
     g.fillStyle = theme.dim;
     g.textBaseline = 'middle';
-    for (let i = 0; i < this.grid.n; i += step) {
-      const label = this.grid.points.short[i]!.slice(0, 7);
-      g.textAlign = 'right';
-      g.fillText(label, left - 8, top + (i + 0.5) * cell);
-      g.textAlign = 'center';
-      g.fillText(label, left + (i + 0.5) * cell, top - 10);
-    }
+    g.textAlign = 'right';
+    const step = stepOf(22);
+    for (let i = 0; i < this.grid.n; i += step) g.fillText(label(i), left - 8, top + (i + 0.5) * cell);
+    g.textAlign = 'center';
+    let widest = 0;
+    for (let i = 0; i < this.grid.n; i += step) widest = Math.max(widest, g.measureText(label(i)).width);
+    const across = Math.max(step, stepOf(widest + 10));
+    for (let i = 0; i < this.grid.n; i += across) g.fillText(label(i), left + (i + 0.5) * cell, top - 10);
     g.textAlign = 'left';
     g.fillText('to →', left, top - 28);
     g.save();

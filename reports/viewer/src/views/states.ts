@@ -116,14 +116,14 @@ class States implements ViewInstance {
       this.counted = x.whole;
       app.redraw();
     };
-    session.ask(`${ID} count`, 'countStates', null, take, app.fail);
+    session.ask(`count ${ID}`, 'countStates', null, take, app.fail);
   }
 
   destroy(): void {
     clearInterval(this.player);
     this.observer.disconnect();
     this.app.session.giveUp(ID);
-    this.app.session.giveUp(`${ID} count`);
+    this.app.session.giveUp(`count ${ID}`);
     this.app.session.giveUp(`${ID} census`);
     this.host.replaceChildren();
   }

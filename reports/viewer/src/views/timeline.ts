@@ -44,7 +44,6 @@ import type { TimelineState, Tools } from './timeline_tools';
 import type { App, View, ViewInstance } from './view';
 
 const STALE_MS = 160; // after which a picture that is under way is given up for another
-const LOADING_SHOWN_MS = 120;
 
 interface Path {
   rank: number;
@@ -55,7 +54,6 @@ interface Path {
 class Timeline implements ViewInstance {
   private readonly stage = h('div', { class: 'stage', tabindex: 0, role: 'application', 'aria-label': HELP });
   private readonly bars = h('canvas', { class: 'layer bars' });
-  private readonly progress = h('div', { class: 'progress', hidden: true }, 'loading …');
   private readonly note = h('span', { class: 'note', role: 'status' });
   private readonly minimap: Minimap;
   private readonly navigation: Navigation;
@@ -76,7 +74,6 @@ class Timeline implements ViewInstance {
   private size: Size = { width: 100, height: 100 }; // of the stage
   private margin = { of: 0, left: 0 }; // beside the bars, for which width
   private readonly observer = new ResizeObserver(() => this.measure());
-  private loadingTimer: ReturnType<typeof setTimeout> | undefined;
   private readonly scrollBar = h('div', { class: 'scroll-bar', hidden: true }, h('div', {}));
 
   constructor(
@@ -95,7 +92,7 @@ class Timeline implements ViewInstance {
     this.tools = timelineTools(app, this.note, {
       all: () => this.navigation.showAll(),
     });
-    this.stage.append(this.bars, this.progress, this.scrollBar);
+    this.stage.append(this.bars, this.scrollBar);
     this.isTotals = isTotals(session.analysis, session.meta.events);
     host.append(this.tools.element, this.minimap.element, ...onlyTotals(session), this.stage, legend(session, store));
     if (session.meta.events === 0 && opensOf(session.analysis).size === 0) this.stage.append(NO_CALLS());
@@ -116,7 +113,6 @@ class Timeline implements ViewInstance {
 
   destroy(): void {
     for (const asker of ['timeline', 'pick', 'step', 'overview', 'hovered']) this.app.session.giveUp(asker);
-    clearTimeout(this.loadingTimer);
     this.observer.disconnect();
     this.picture?.image?.close();
     this.host.replaceChildren();
@@ -217,20 +213,12 @@ class Timeline implements ViewInstance {
   private ask(camera: Camera, key: string): void {
     this.wanted = key;
     this.askedAt = performance.now();
-    clearTimeout(this.loadingTimer);
-    this.loadingTimer = setTimeout(() => (this.progress.hidden = false), LOADING_SHOWN_MS);
     const take = (picture: Picture, last: boolean) => this.take(picture, last, key);
     const refuse = (error: Error) => {
       this.askedAt = 0;
-      this.done();
       this.app.fail(error);
     };
     this.app.session.ask('timeline', 'picture', camera, take, refuse);
-  }
-
-  private done(): void {
-    clearTimeout(this.loadingTimer);
-    this.progress.hidden = true;
   }
 
   private take(picture: Picture, last: boolean, key: string): void {
@@ -240,7 +228,6 @@ class Timeline implements ViewInstance {
     this.shown = key;
     if (last) {
       this.askedAt = 0;
-      this.done();
       if (picture.damaged.length > 0) this.app.fail(picture.damaged.join(' '));
     }
     this.app.redraw();

@@ -17,6 +17,7 @@ export interface FromServer {
   last: boolean;
   error?: string;
   bytesRead: number;
+  chunksRead: number;
 }
 
 interface Task {
@@ -28,12 +29,14 @@ interface Task {
 }
 
 const URGENT = 1;
+const PROGRESS_MS = 200;
 
 export class Server {
   private trace: Trace | null = null;
   private opening = Promise.resolve();
   private readonly waiting: Task[] = [];
   private readonly running = new Map<number, Task>();
+  private saidAt = 0;
 
   constructor(private readonly post: (message: FromServer) => void) {}
 
@@ -54,7 +57,14 @@ export class Server {
   }
 
   private say(id: number, last: boolean, rest: { value?: unknown; error?: string }): void {
-    this.post({ id, last, ...rest, bytesRead: this.trace?.chunks.bytesRead ?? 0 });
+    const { bytesRead, chunksRead } = this.trace?.chunks ?? { bytesRead: 0, chunksRead: 0 };
+    this.saidAt = performance.now();
+    this.post({ id, last, ...rest, bytesRead, chunksRead });
+  }
+
+  /** Long work shows progress: an answer to nobody. */
+  private sayRead(): void {
+    if (this.running.size > 0 && performance.now() - this.saidAt >= PROGRESS_MS) this.say(0, false, {});
   }
 
   private fail(id: number, error: unknown): void {
@@ -65,6 +75,7 @@ export class Server {
     try {
       // the page parses the analysis while this thread does: that is faster than to be given what was parsed
       this.trace = await Trace.open(sourceOf(name), (known) => this.say(id, true, { value: known }));
+      this.trace.chunks.onRead = () => this.sayRead();
     } catch (error) {
       this.fail(id, error);
     }

@@ -57,6 +57,8 @@ export class Session {
   comms = new Map<number, string>();
   nodes: string[] = []; // by rank
   bytesRead = 0;
+  chunksRead = 0;
+  watch: () => void = () => undefined; // something was asked, answered or given up, or more was read
   isPart = false; // most of its calls are somewhere else
   private readonly asked = new Map<number, Asked>();
   private readonly last = new Map<string, number>(); // by asker
@@ -109,24 +111,37 @@ export class Session {
     take: (answer: Queries[Q]['answer'], last: boolean) => void,
     refuse: (error: Error) => void,
   ): void {
-    this.giveUp(asker);
+    this.forget(asker);
     const id = this.nextId++;
     this.asked.set(id, { asker, take, refuse });
     this.last.set(asker, id);
     this.line.send({ what: 'ask', id, query, given });
+    this.watch();
   }
 
   giveUp(asker: string): void {
+    this.forget(asker);
+    this.watch();
+  }
+
+  /** By a view: its name, or a name that begins with it, asked. */
+  isAsked(view: string): boolean {
+    for (const { asker } of this.asked.values()) if (asker === view || asker.startsWith(`${view} `)) return true;
+    return false;
+  }
+
+  private forget(asker: string): void {
     const id = this.last.get(asker);
     if (id === undefined || !this.asked.delete(id)) return;
     this.line.send({ what: 'cancel', id });
   }
 
   private receive(m: FromServer): void {
-    this.bytesRead = m.bytesRead;
+    [this.bytesRead, this.chunksRead] = [m.bytesRead, m.chunksRead];
     const asked = this.asked.get(m.id);
-    if (!asked) return;
+    if (!asked) return this.watch();
     if (m.last) this.asked.delete(m.id);
+    this.watch();
     if (m.error !== undefined) asked.refuse(new Error(m.error));
     else asked.take(m.value as never, m.last);
   }

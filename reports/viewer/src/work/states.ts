@@ -38,6 +38,8 @@ const isIn = (w: Window, call: number, done: number) => call >= 0 && w.order.lef
 
 class Reader {
   private readonly members = new Map<number, number[]>();
+  private readonly lacking = new Map<number, number[]>(); // by collective, of the place asked for last
+  private lackingAt: Place | null = null;
   readonly died: Set<number>;
 
   constructor(
@@ -75,7 +77,7 @@ class Reader {
     return found;
   }
 
-  /** What a rank's call waits for: ranks, and whether their part is done. */
+  /** What a rank's call waits for: ranks, and whether their part is done; of those that a collective lacks the first. */
   needsOf({ w, done }: Place, call: number): { rank: number; there: boolean }[] {
     const { order } = w;
     const found = new Map<number, boolean>();
@@ -84,7 +86,11 @@ class Reader {
     if (g < 0 || w.problem.waits[call] === 0)
       for (const x of w.needs.from(call))
         add(x.rank, x.other === -2 || (x.other >= 0 && order.entered[x.other]! < done));
-    else if (order.completed[g]! >= done) for (const rank of this.absent(w, g, done)) add(rank, false);
+    else if (order.completed[g]! >= done)
+      for (const rank of this.absent(w, g, done)) {
+        add(rank, false);
+        if (found.size >= NEEDS_MAX) break;
+      }
     if (found.size === 0 && g < 0 && this.isBlocking(w, call))
       for (const x of w.needs.to(call)) {
         // a send that lasted until its receive began waited for it
@@ -94,8 +100,18 @@ class Reader {
     return Array.from(found, ([rank, there]) => ({ rank, there }));
   }
 
-  /** Members of a collective that have not come; of those that are known. */
+  /** Members of a collective that have not come; of those that are known. All who wait in it ask. */
   absent(w: Window, g: number, done: number): number[] {
+    if (this.lackingAt?.w !== w || this.lackingAt.done !== done) {
+      this.lacking.clear();
+      this.lackingAt = { w, done };
+    }
+    let found = this.lacking.get(g);
+    if (!found) this.lacking.set(g, (found = this.findAbsent(w, g, done)));
+    return found;
+  }
+
+  private findAbsent(w: Window, g: number, done: number): number[] {
     const c = w.collectives[g]!;
     const came = new Set<number>();
     for (const call of c.calls) if (w.order.entered[call]! < done) came.add(this.trace.rankOfLane(w.lane[call]!));
