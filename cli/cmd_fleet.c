@@ -28,7 +28,7 @@
 struct options {
 	const char *db, *out, *user, *url, *until;
 	bool remove, csv, json, timing, account;
-	long days, jobs;
+	long days, jobs, public_least;
 	char **paths;
 	int npaths;
 };
@@ -201,9 +201,12 @@ static int report(const struct options *o)
 				 .days = (unsigned)o->days,
 				 .jobs = (unsigned)o->jobs,
 				 .user = o->user,
+				 .public_least = (unsigned)o->public_least,
 				 .timing = o->timing};
 	if (o->out == NULL || o->npaths > 0)
 		return usage_error("fleet", "report writes pages into the directory of -o, and takes nothing else");
+	if (o->public_least < 0 || (o->public_least > 0 && o->user != NULL))
+		return usage_error("fleet", "--public takes a number of users, 2 or more, and no --user");
 	int rc = fleet_open(o->db, FLEET_WRITE, &f, &e);
 	if (rc == 0)
 		rc = fleet_estimate(&f, &e);
@@ -238,11 +241,11 @@ static int monday(const struct options *o)
 	if (rc == 0)
 		rc = fleet_estimate(&f, &e);
 	if (rc == 0)
-		rc = monday_read(&f, until, o->url, &m, &e);
+		rc = monday_read(&f, until, &m, &e);
 	if (rc == 0)
 		rc = monday_save(&f, &m, &e);
 	if (rc == 0)
-		(o->json ? monday_put_json : monday_put_text)(&m, stdout);
+		(o->json ? monday_put_json : monday_put_mail)(&m, o->url, stdout);
 	monday_done(&m);
 	fleet_close(&f);
 	return rc < 0 ? complain(&e) : EXIT_DONE;
@@ -265,15 +268,16 @@ static int forget(const struct options *o)
 {
 	struct fleet f = {0};
 	struct error e;
-	uint64_t jobs = 0;
+	struct fleet_forgotten n = {0};
 	if (o->user == NULL || o->npaths > 0)
 		return usage_error("fleet", "forget takes --user NAME, and nothing else");
 	int rc = fleet_open(o->db, FLEET_WRITE, &f, &e);
 	if (rc == 0)
-		rc = fleet_forget(&f, o->user, &jobs, &e);
+		rc = fleet_forget(&f, o->user, &n, &e);
 	fleet_close(&f);
 	if (rc == 0)
-		printf("%llu jobs of %s removed\n", (unsigned long long)jobs, o->user);
+		printf("%llu jobs of %s removed, %llu records that were set aside\n", (unsigned long long)n.jobs,
+		       o->user, (unsigned long long)n.set_aside);
 	return rc < 0 ? complain(&e) : EXIT_DONE;
 }
 
@@ -330,7 +334,12 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->timing = true;
 	else if (key == 'a')
 		o->account = true;
-	else if (key == 'D' || key == 'J')
+	else if (key == 'p') {
+		char *end;
+		o->public_least = strtol(value, &end, 10);
+		if (*end != '\0' || o->public_least < 2 || o->public_least > 100000)
+			o->public_least = -1;
+	} else if (key == 'D' || key == 'J')
 		return parse_number(key == 'D' ? "days" : "jobs", value, key == 'D' ? &o->days : &o->jobs);
 	else
 		return usage_error("fleet", "unknown option, or its value is missing");
@@ -339,19 +348,14 @@ static int parse_option(struct options *o, int key, const char *value)
 
 static int fleet(int argc, char **argv)
 {
-	static const struct option names[] = {{"db", required_argument, NULL, 'd'},
-					      {"output", required_argument, NULL, 'o'},
-					      {"user", required_argument, NULL, 'u'},
-					      {"remove", no_argument, NULL, 'r'},
-					      {"csv", no_argument, NULL, 'c'},
-					      {"json", no_argument, NULL, 'j'},
-					      {"timing", no_argument, NULL, 't'},
-					      {"days", required_argument, NULL, 'D'},
-					      {"sacct", no_argument, NULL, 'a'},
-					      {"url", required_argument, NULL, 'l'},
-					      {"until", required_argument, NULL, 'U'},
-					      {"jobs", required_argument, NULL, 'J'},
-					      {NULL, 0, NULL, 0}};
+	static const struct option names[] = {
+		{"db", required_argument, NULL, 'd'},	  {"output", required_argument, NULL, 'o'},
+		{"user", required_argument, NULL, 'u'},	  {"remove", no_argument, NULL, 'r'},
+		{"csv", no_argument, NULL, 'c'},	  {"json", no_argument, NULL, 'j'},
+		{"timing", no_argument, NULL, 't'},	  {"days", required_argument, NULL, 'D'},
+		{"sacct", no_argument, NULL, 'a'},	  {"url", required_argument, NULL, 'l'},
+		{"until", required_argument, NULL, 'U'},  {"jobs", required_argument, NULL, 'J'},
+		{"public", required_argument, NULL, 'p'}, {NULL, 0, NULL, 0}};
 	struct options o = {.days = 31, .jobs = 1000};
 	const struct what *what = NULL;
 	int c, code = -1;

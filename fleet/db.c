@@ -94,17 +94,19 @@ static int check_version(struct fleet *f, enum fleet_mode mode, struct error *e)
 	return migrate(f, e);
 }
 
-/* WAL: pages are read while records come in. Its file is written through once a transaction. */
+/* WAL: pages are read while records come in. Its file is written through once a transaction, and stays there, empty,
+ * when nobody writes: who may write neither the database nor its directory could not read it else. */
 static int set_up(struct fleet *f, enum fleet_mode mode, struct error *e)
 {
-	sqlite3_busy_timeout(f->db, BUSY_MS);
+	int stays = 1;
 	sqlite3_db_config(f->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(f->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (mode == FLEET_READ)
 		return fleet_run(f, "PRAGMA query_only=1; PRAGMA cache_size=-65536; PRAGMA mmap_size=0", e);
+	sqlite3_file_control(f->db, "main", SQLITE_FCNTL_PERSIST_WAL, &stays);
 	return fleet_run(f,
 			 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-131072; "
-			 "PRAGMA temp_store=MEMORY",
+			 "PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864",
 			 e);
 }
 
@@ -126,6 +128,8 @@ int fleet_open(const char *path, enum fleet_mode mode, struct fleet *ret_f, stru
 		return fail(e, -errno, "%s: %s; `mpitrace fleet ingest PATH --db FILE` makes it", path,
 			    strerror(errno));
 	int rc = sqlite3_open_v2(path, &f.db, flags, NULL) == SQLITE_OK ? 0 : fleet_fail(&f, e);
+	if (rc == 0)
+		sqlite3_busy_timeout(f.db, BUSY_MS); /* also for two that make it, or bring it to this version */
 	if (rc == 0)
 		rc = check_version(&f, mode, e);
 	if (rc == 0)

@@ -6,9 +6,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static const char clear[] = "DELETE FROM node_effects; DELETE FROM node_jobs; DELETE FROM changes;"
-			    "DELETE FROM day_sums; DELETE FROM weeks; DELETE FROM user_programs; DELETE FROM "
-			    "program_ranks; DELETE FROM program_versions; DELETE FROM estimated;";
+static const char clear[] =
+	"DELETE FROM node_effects; DELETE FROM node_jobs; DELETE FROM node_days; DELETE FROM changes;"
+	"DELETE FROM day_sums; DELETE FROM weeks; DELETE FROM user_programs; DELETE FROM "
+	"program_ranks; DELETE FROM program_versions; DELETE FROM estimated;";
 
 #define SUMS_OF "total(jobs), total(core_hours), total(useful), total(mpi), total(wait), total(loss) FROM days"
 
@@ -64,12 +65,11 @@ static void put_since(sqlite3_stmt *s, const struct node_effect *x)
 			sqlite3_bind_null(s, 10 + k);
 	sqlite3_bind_double(s, 13, x->before);
 	sqlite3_bind_double(s, 14, x->since > 0 ? x->change_p : 1);
-	sqlite3_bind_double(s, 15, x->lost_week);
 }
 
 static int put_nodes(struct fleet *f, const struct scan *scan, const struct node_effect *x, struct error *e)
 {
-	sqlite3_stmt *s = fleet_prepare(f, "INSERT INTO node_effects VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", e);
+	sqlite3_stmt *s = fleet_prepare(f, "INSERT INTO node_effects VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", e);
 	sqlite3_stmt *jobs = s != NULL ? fleet_prepare(f, "INSERT INTO node_jobs VALUES(?,?,?,?)", e) : NULL;
 	int rc = jobs != NULL ? 0 : -EIO;
 	for (size_t i = 0; i < scan->names.n && rc == 0; i++) {
@@ -87,6 +87,54 @@ static int put_nodes(struct fleet *f, const struct scan *scan, const struct node
 	}
 	sqlite3_finalize(s);
 	sqlite3_finalize(jobs);
+	return rc;
+}
+
+/* What a suspected node cost on one day. */
+struct node_day {
+	uint32_t day;
+	double lost;
+};
+
+static int put_node_day(struct fleet *f, sqlite3_stmt *s, uint32_t node, const struct node_day *d, struct error *e)
+{
+	if (d->lost <= 0)
+		return 0;
+	sqlite3_bind_int64(s, 1, node);
+	sqlite3_bind_int64(s, 2, d->day);
+	sqlite3_bind_double(s, 3, d->lost);
+	return step(f, s, e);
+}
+
+/* Jobs come in the order of their days: a node's day has ended when its next one begins. */
+static int add_to_day(struct fleet *f, sqlite3_stmt *s, uint32_t node, struct node_day *d, uint32_t day, double lost,
+		      struct error *e)
+{
+	int rc = d->day != day ? put_node_day(f, s, node, d, e) : 0;
+	if (d->day != day)
+		*d = (struct node_day){day, 0};
+	d->lost += lost;
+	return rc;
+}
+
+static int put_node_days(struct fleet *f, const struct scan *scan, const struct node_effect *x, struct error *e)
+{
+	struct node_day *days = calloc(scan->names.n + 1, sizeof(*days));
+	sqlite3_stmt *s = days != NULL ? fleet_prepare(f, "INSERT INTO node_days VALUES(?,?,?)", e) : NULL;
+	int rc = days == NULL ? fail(e, -ENOMEM, "out of memory") : s != NULL ? 0 : -EIO;
+	for (size_t j = 0; j < scan->jobs.n && rc == 0; j++) {
+		const struct scan_job *job = &scan->jobs.at[j];
+		for (uint32_t i = 0; i < job->nodes && rc == 0; i++) {
+			uint32_t at = scan->nodes.at[job->first_node + i].node;
+			if (x[at].suspected)
+				rc = add_to_day(f, s, scan->names.at[at], &days[at], job->day, node_cost(&x[at], job),
+						e);
+		}
+	}
+	for (size_t i = 0; i < scan->names.n && rc == 0; i++)
+		rc = put_node_day(f, s, scan->names.at[i], &days[i], e);
+	sqlite3_finalize(s);
+	free(days);
 	return rc;
 }
 
@@ -129,6 +177,8 @@ static int estimate(struct fleet *f, struct error *e)
 		rc = fleet_run(f, clear, e);
 	if (rc == 0)
 		rc = put_nodes(f, &scan, effects, e);
+	if (rc == 0)
+		rc = put_node_days(f, &scan, effects, e);
 	if (rc == 0)
 		rc = put_changes(f, &changes, e);
 	if (rc == 0)

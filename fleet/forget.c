@@ -7,19 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ?1: the number of the name. ?2: the name. */
+/* What was the user's alone: programs lie in their home, accounts have their name. Nodes (7) stand in what runs are
+ * made of. */
+static const char unused_names[] =
+	"DELETE FROM names WHERE id>0 AND kind<>7 AND id NOT IN (SELECT user FROM jobs UNION SELECT account FROM jobs"
+	" UNION SELECT partition FROM jobs UNION SELECT program FROM jobs UNION SELECT build FROM jobs UNION SELECT mpi"
+	" FROM jobs UNION SELECT issue FROM jobs UNION SELECT cluster FROM jobs)";
+
+/* ?1: the number of the name. ?2: the name. ?3: as a word in a text, with a space on either side. */
+#define SET_ASIDE 1 /* the step that removes what was set aside */
 static const char *const steps[] = {
 	"DELETE FROM jobs WHERE user=?1",
+	"DELETE FROM set_aside WHERE substr(key, -length(?2)-1)=' '||?2",
 	"DELETE FROM days WHERE user=?1",
 	"DELETE FROM user_programs WHERE user=?1",
 	"DELETE FROM weeks WHERE name=?1",
 	"DELETE FROM changes WHERE program=?1",
 	"DELETE FROM node_jobs WHERE job NOT IN (SELECT id FROM jobs)",
-	"DELETE FROM set_aside WHERE substr(key, -length(?2)-1)=' '||?2",
-	"DELETE FROM mondays WHERE instr(key, ?2)>0 OR instr(sentence, ?2)>0",
+	"DELETE FROM mondays WHERE ' '||key||' ' GLOB ?3 OR ' '||sentence||' ' GLOB ?3",
 	"DELETE FROM names WHERE id=?1",
-	/* what was the user's alone: paths of programs lie in somebody's home */
-	"DELETE FROM names WHERE kind IN (4, 5) AND id NOT IN (SELECT program FROM jobs UNION SELECT build FROM jobs)",
+	unused_names,
 	"DELETE FROM program_versions WHERE program NOT IN (SELECT id FROM names)",
 	"DELETE FROM program_ranks WHERE program NOT IN (SELECT id FROM names)",
 	"DELETE FROM days WHERE program NOT IN (SELECT id FROM names)",
@@ -29,18 +36,41 @@ static const char *const steps[] = {
 	"DELETE FROM estimated",
 };
 
-static int run(struct fleet *f, const char *sql, sqlite3_int64 id, const char *user, struct error *e)
+struct forgotten {
+	sqlite3_int64 id; /* 0: no job of theirs is there */
+	const char *user;
+	char *word; /* sqlite3_free() it */
+};
+
+static int run(struct fleet *f, const char *sql, const struct forgotten *who, struct error *e)
 {
 	sqlite3_stmt *s = fleet_prepare(f, sql, e);
 	if (s == NULL)
 		return -EIO;
 	if (strstr(sql, "?1") != NULL)
-		sqlite3_bind_int64(s, 1, id);
+		sqlite3_bind_int64(s, 1, who->id);
 	if (strstr(sql, "?2") != NULL)
-		sqlite3_bind_text(s, 2, user, -1, SQLITE_STATIC);
+		sqlite3_bind_text(s, 2, who->user, -1, SQLITE_STATIC);
+	if (strstr(sql, "?3") != NULL)
+		sqlite3_bind_text(s, 3, who->word, -1, SQLITE_STATIC);
 	int rc = sqlite3_step(s) == SQLITE_DONE ? 0 : fleet_fail(f, e);
 	sqlite3_finalize(s);
 	return rc;
+}
+
+/* A name has no character with a meaning in GLOB but in brackets. */
+static char *word_of(const char *user)
+{
+	sqlite3_str *s = sqlite3_str_new(NULL);
+	sqlite3_str_appendall(s, "*[^a-zA-Z0-9_]");
+	for (; *user != '\0'; user++) {
+		bool special = strchr("*?[", *user) != NULL;
+		sqlite3_str_appendall(s, special ? "[" : "");
+		sqlite3_str_append(s, user, 1);
+		sqlite3_str_appendall(s, special ? "]" : "");
+	}
+	sqlite3_str_appendall(s, "[^a-zA-Z0-9_]*");
+	return sqlite3_str_finish(s);
 }
 
 static int find(struct fleet *f, const char *user, sqlite3_int64 *ret_id, struct error *e)
@@ -52,27 +82,34 @@ static int find(struct fleet *f, const char *user, sqlite3_int64 *ret_id, struct
 	int got = sqlite3_step(s);
 	*ret_id = got == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
 	sqlite3_finalize(s);
-	return *ret_id != 0 ? 0 : fail(e, -ESRCH, "%s: no job of a user \"%.64s\"", f->path, user);
+	return got == SQLITE_ROW || got == SQLITE_DONE ? 0 : fleet_fail(f, e);
 }
 
-static int remove_all(struct fleet *f, const char *user, uint64_t *ret_jobs, struct error *e)
+/* Who has only the latter has no name here. */
+static int remove_all(struct fleet *f, const char *user, struct fleet_forgotten *ret_n, struct error *e)
 {
-	sqlite3_int64 id;
-	int rc = find(f, user, &id, e);
+	struct forgotten who = {.user = user, .word = word_of(user)};
+	uint64_t changed[sizeof(steps) / sizeof(steps[0])] = {0};
+	int rc = who.word != NULL ? find(f, user, &who.id, e) : fail(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && rc == 0; i++) {
-		rc = run(f, steps[i], id, user, e);
-		if (i == 0)
-			*ret_jobs = (uint64_t)sqlite3_changes64(f->db);
+		if (who.id == 0 && strstr(steps[i], "?1") != NULL)
+			continue;
+		rc = run(f, steps[i], &who, e);
+		changed[i] = (uint64_t)sqlite3_changes64(f->db);
 	}
-	return rc;
+	sqlite3_free(who.word);
+	*ret_n = (struct fleet_forgotten){changed[0], changed[SET_ASIDE]};
+	return rc == 0 && ret_n->jobs + ret_n->set_aside == 0
+		       ? fail(e, -ESRCH, "%s: no job of a user \"%.64s\"", f->path, user)
+		       : rc;
 }
 
-int fleet_forget(struct fleet *f, const char *user, uint64_t *ret_jobs, struct error *e)
+int fleet_forget(struct fleet *f, const char *user, struct fleet_forgotten *ret_n, struct error *e)
 {
 	int rc = fleet_run(f, "PRAGMA secure_delete=ON; BEGIN IMMEDIATE", e);
 	if (rc < 0)
 		return rc;
-	rc = remove_all(f, user, ret_jobs, e);
+	rc = remove_all(f, user, ret_n, e);
 	if (rc < 0) {
 		sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
 		return rc;

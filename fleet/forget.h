@@ -3,6 +3,10 @@
 
 #include "fleet/db.h"
 
-/* Remove each job of user, with its record, sums, and all texts that name them, so that no byte of it stays in the
- * file; then judge anew. *ret_jobs: how many there were. 0, -ESRCH: no such user, or -errno, with text. */
-int fleet_forget(struct fleet *f, const char *user, uint64_t *ret_jobs, struct error *e);
+struct fleet_forgotten {
+	uint64_t jobs, set_aside;
+};
+
+/* Remove each job of user, with its record, sums, what was set aside, and all texts that name them, so that no byte of
+ * it stays in the file; then judge anew. *ret_n: how many there were. 0, -ESRCH: no such user, or -errno, with text. */
+int fleet_forget(struct fleet *f, const char *user, struct fleet_forgotten *ret_n, struct error *e);

@@ -26,6 +26,11 @@ struct sums sums_of_user(struct fleet_page *g, sqlite3_int64 id)
 	return total_of(g, "SELECT " SUMS " FROM user_programs WHERE user=?1", id);
 }
 
+struct sums sums_of_account(struct fleet_page *g, sqlite3_int64 id)
+{
+	return total_of(g, "SELECT " SUMS " FROM weeks WHERE name=?1", id);
+}
+
 double share_of(double part, const struct sums *s)
 {
 	return s->hours > 0 ? part / s->hours : NAN;

@@ -2,6 +2,7 @@
 #include "fleet/job.h"
 #include "fleet/record.h"
 
+#include "base/index.h"
 #include "base/json.h"
 
 #include <math.h>
@@ -101,6 +102,20 @@ static void take_names(struct fleet_job *j)
 	j->names[FLEET_ISSUE] = "";
 }
 
+/* Readers differ in which of two they take, so that one record would be two users'. */
+static bool has_twice(const cJSON *record)
+{
+	uint64_t seen[16] = {0};
+	for (const cJSON *x = cJSON_IsObject(record) ? record->child : NULL; x != NULL; x = x->next) {
+		uint64_t hash = index_hash(INDEX_SEED, x->string, strlen(x->string)), bit = UINT64_C(1) << hash % 64;
+		uint64_t *word = &seen[hash / 64 % 16];
+		if ((*word & bit) != 0 && json_item(record, x->string) != x)
+			return true;
+		*word |= bit;
+	}
+	return false;
+}
+
 const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
 {
 	const cJSON *share = json_item(record, "share"), *efficiency = json_item(record, "efficiency");
@@ -108,6 +123,8 @@ const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
 		.record = record, .key = json_text(record, "id", ""), .job = json_text(record, "job_id", "")};
 	if (strcmp(json_text(record, "schema", ""), RECORD_SCHEMA) != 0)
 		return "is not a record of schema " RECORD_SCHEMA;
+	if (has_twice(record))
+		return "has a field twice";
 	if (*j->key == '\0' || strlen(j->key) >= RECORD_ID_MAX || strlen(j->job) > FLEET_NAME_MAX)
 		return "has no id, or a long one";
 	take_names(j);

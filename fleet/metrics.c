@@ -39,10 +39,12 @@ static const struct metric {
 	{"mpitrace_fleet_slow_node_since_seconds", "Since when, if it was not always so.",
 	 "SELECT n.name AS node, e.since FROM node_effects e JOIN names n ON n.id=e.node WHERE e.suspected AND e.since>0"
 	 " ORDER BY e.effect DESC LIMIT " SERIES_MOST},
+	/* Without directories, which may be somebody's home. */
 	{"mpitrace_fleet_program_change_ratio", "Change of the efficiency of a program that became worse within " CHANGED_DAYS " days.",
-	 "SELECT n.name AS program, c.change FROM changes c JOIN names n ON n.id=c.program WHERE n.kind=4 AND c.change<0 AND"
+	 "SELECT replace(n.name, rtrim(n.name, replace(n.name, '/', '')), '') AS program, min(c.change) FROM changes c"
+	 " JOIN names n ON n.id=c.program WHERE n.kind=4 AND c.change<0 AND"
 	 " c.day>=strftime('%s','now')/86400-" CHANGED_DAYS " AND c.day=(SELECT max(day) FROM changes x WHERE x.program=c.program)"
-	 " ORDER BY c.change LIMIT " SERIES_MOST},
+	 " GROUP BY 1 ORDER BY 2 LIMIT " SERIES_MOST},
 	{"mpitrace_fleet_set_aside", "Records with invalid times.", "SELECT count(*) FROM set_aside"},
 	{"mpitrace_fleet_last_job_start_seconds", "When the last step with a record began.", "SELECT max(start) FROM jobs HAVING max(start)>0"},
 };

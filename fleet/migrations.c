@@ -198,9 +198,26 @@ static const char mondays[] =
 	" sentence TEXT NOT NULL, PRIMARY KEY(until, place)) WITHOUT ROWID;"
 	"ALTER TABLE node_effects ADD COLUMN lost_week REAL NOT NULL DEFAULT 0; DELETE FROM estimated;";
 
+/* What a suspected node cost day by day, so that it can be said of any week. */
+static const char node_days[] =
+	"CREATE TABLE node_days(node INTEGER NOT NULL, day INTEGER NOT NULL, lost REAL NOT NULL, PRIMARY KEY(node, "
+	"day))"
+	" WITHOUT ROWID; ALTER TABLE node_effects DROP COLUMN lost_week; DELETE FROM estimated;";
+
+/* For pages of an account. */
+static const char by_account[] = "CREATE INDEX jobs_by_account ON jobs(account, loss_core_hours);"
+				 "CREATE INDEX days_by_account ON days(account);";
+
 const struct fleet_migration fleet_migrations[] = {
-	{{tables, sums_of, results, views}}, {{node_costs}}, {{outcomes}}, {{doubtful}},
-	{{account, sums_with_idle}},	     {{since_when}}, {{mondays}},
+	{{tables, sums_of, results, views}},
+	{{node_costs}},
+	{{outcomes}},
+	{{doubtful}},
+	{{account, sums_with_idle}},
+	{{since_when}},
+	{{mondays}},
+	{{node_days}},
+	{{by_account}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

@@ -40,7 +40,7 @@ static const struct kind {
 /* A row of monday.sql, whose columns are these; texts are ours to free. */
 struct matter {
 	const struct kind *kind;
-	char *key, *to, *item, *letter, *covers, *mostly;
+	char *key, *to, *item, *letter, *link, *covers, *mostly;
 	double least, core_hours;
 };
 
@@ -49,24 +49,63 @@ typedef VEC(struct matter) matter_list;
 static void matters_done(matter_list *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
-		char *all[] = {list->at[i].key,	   list->at[i].to,     list->at[i].item,
-			       list->at[i].letter, list->at[i].covers, list->at[i].mostly};
+		char *all[] = {list->at[i].key,	 list->at[i].to,     list->at[i].item,	list->at[i].letter,
+			       list->at[i].link, list->at[i].covers, list->at[i].mostly};
 		for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
 			free(all[k]);
 	}
 	vec_done(list);
 }
 
-/* Fit for a terminal; line breaks are ours: names have none. */
+/* plain(TEXT): fit for a terminal and for one line, whoever made it. */
+static void plain(sqlite3_context *c, int n, sqlite3_value **values)
+{
+	(void)n;
+	const char *text = (const char *)sqlite3_value_text(values[0]);
+	_cleanup_buf_ struct buf b = {0};
+	uint32_t code;
+	for (size_t len; text != NULL && *text != '\0'; text += len > 0 ? len : 1) {
+		len = utf8_next_of(text, &code);
+		if (len > 0 && !utf8_is_unseen(code))
+			buf_bytes(&b, text, len);
+		else
+			buf_u8(&b, '?');
+	}
+	if (buf_failed(&b))
+		sqlite3_result_error_nomem(c);
+	else
+		sqlite3_result_text(c, b.len_bytes > 0 ? (const char *)b.data : "", (int)b.len_bytes, SQLITE_TRANSIENT);
+}
+
+void monday_hours(double hours, char ret_text[32])
+{
+	char *text =
+		hours < 9.95 ? sqlite3_mprintf("%.1f", hours) : sqlite3_mprintf("%,lld", (sqlite3_int64)(hours + 0.5));
+	snprintf(ret_text, 32, "%s", text == NULL ? "?" : hours < 0.05 ? "less than 0.1" : text);
+	sqlite3_free(text);
+}
+
+static void said(sqlite3_context *c, int n, sqlite3_value **values)
+{
+	char text[32];
+	(void)n;
+	monday_hours(sqlite3_value_double(values[0]), text);
+	sqlite3_result_text(c, text, -1, SQLITE_TRANSIENT);
+}
+
+static int add_functions(struct fleet *f, struct error *e)
+{
+	const int how = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
+	int rc = sqlite3_create_function(f->db, "plain", 1, how, NULL, plain, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_function(f->db, "said", 1, how, NULL, said, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : fleet_fail(f, e);
+}
+
 static char *column(sqlite3_stmt *row, int i)
 {
 	const char *text = (const char *)sqlite3_column_text(row, i);
-	size_t len = text != NULL ? strlen(text) : 0;
-	char *clean = utf8_clean(text != NULL ? text : "", len);
-	for (size_t at = 0; clean != NULL && at < len; at++)
-		if (text[at] == '\n')
-			clean[at] = '\n';
-	return clean;
+	return strdup(text != NULL ? text : "");
 }
 
 static int take(matter_list *list, sqlite3_stmt *row)
@@ -78,20 +117,20 @@ static int take(matter_list *list, sqlite3_stmt *row)
 			   .core_hours = sqlite3_column_double(row, 4),
 			   .item = column(row, 5),
 			   .letter = column(row, 6),
-			   .covers = column(row, 7),
-			   .mostly = column(row, 8)};
-	bool whole = x.key != NULL && x.to != NULL && x.item != NULL && x.letter != NULL && x.covers != NULL &&
-		     x.mostly != NULL;
+			   .link = column(row, 7),
+			   .covers = column(row, 8),
+			   .mostly = column(row, 9)};
+	bool whole = x.key != NULL && x.to != NULL && x.item != NULL && x.letter != NULL && x.link != NULL &&
+		     x.covers != NULL && x.mostly != NULL;
 	return vec_push(list, x) < 0 || !whole ? -ENOMEM : 0;
 }
 
-static int ask(struct fleet *f, const struct monday *m, const char *url, matter_list *list, struct error *e)
+static int ask(struct fleet *f, const struct monday *m, matter_list *list, struct error *e)
 {
-	sqlite3_stmt *row = fleet_prepare(f, fleet_monday, e);
+	sqlite3_stmt *row = add_functions(f, e) == 0 ? fleet_prepare(f, fleet_monday, e) : NULL;
 	int rc = row != NULL ? 0 : -EIO, got = SQLITE_DONE;
 	sqlite3_bind_int64(row, 1, m->from);
 	sqlite3_bind_int64(row, 2, m->until);
-	sqlite3_bind_text(row, 3, url != NULL ? url : "", -1, SQLITE_STATIC);
 	while (rc == 0 && (got = sqlite3_step(row)) == SQLITE_ROW)
 		if (sqlite3_column_double(row, 4) > 0 && take(list, row) < 0)
 			rc = fail(e, -ENOMEM, "out of memory");
@@ -125,42 +164,36 @@ static void sentence_done(struct monday_sentence *x)
 	for (size_t i = 0; i < x->letters.n; i++) {
 		free(x->letters.at[i].to);
 		free(x->letters.at[i].text);
+		free(x->letters.at[i].link);
 	}
 	vec_done(&x->letters);
 }
 
-/* To the same recipient as the letter before: one letter, where it is who runs the machine. */
+/* To the same recipient about the same page as the letter before: one letter, where it is who runs the machine. */
 static int add_letter(struct monday_sentence *x, const struct matter *from)
 {
 	struct monday_letter *last = x->letters.n > 0 ? &x->letters.at[x->letters.n - 1] : NULL;
-	struct monday_letter made = {NULL, NULL};
-	if (last != NULL && *last->to == '\0' && *from->to == '\0') {
+	struct monday_letter made = {NULL, NULL, NULL};
+	if (last != NULL && *last->to == '\0' && *from->to == '\0' && strcmp(last->link, from->link) == 0) {
 		if (asprintf(&made.text, "%s\n\n%s", last->text, from->letter) < 0)
 			return -ENOMEM;
 		free(last->text);
 		last->text = made.text;
 		return 0;
 	}
-	made = (struct monday_letter){strdup(from->to), strdup(from->letter)};
-	if (made.to != NULL && made.text != NULL && vec_push(&x->letters, made) == 0)
+	made = (struct monday_letter){strdup(from->to), strdup(from->letter), strdup(from->link)};
+	if (made.to != NULL && made.text != NULL && made.link != NULL && vec_push(&x->letters, made) == 0)
 		return 0;
 	free(made.to);
 	free(made.text);
+	free(made.link);
 	return -ENOMEM;
-}
-
-/* 1,234,567 */
-static void put_count(double value, char ret_text[32])
-{
-	char *text = sqlite3_mprintf("%,lld", (sqlite3_int64)(value + 0.5));
-	snprintf(ret_text, 32, "%s", text != NULL ? text : "?");
-	sqlite3_free(text);
 }
 
 static int put_text(struct monday_sentence *x, const char *head, const struct buf *items, size_t more)
 {
 	char hours[32], rest[64] = "", *list;
-	put_count(x->core_hours, hours);
+	monday_hours(x->core_hours, hours);
 	if (more > 0)
 		snprintf(rest, sizeof(rest), "; and %zu more", more);
 	if (asprintf(&list, "%.*s%s", (int)items->len_bytes, (const char *)items->data, rest) < 0)
@@ -281,25 +314,35 @@ const char *monday_became(const struct monday_old *o)
 
 /* ---- all of it ---- */
 
-static double hours_of_week(struct fleet *f, const struct monday *m)
+static double sum_of_week(struct fleet *f, const struct monday *m, const char *what)
 {
 	char sql[160];
-	snprintf(sql, sizeof(sql), "SELECT total(core_hours) FROM jobs WHERE start>=%lld AND start<%lld",
+	snprintf(sql, sizeof(sql), "SELECT total(%s) FROM jobs WHERE start>=%lld AND start<%lld", what,
 		 (long long)m->from, (long long)m->until);
 	return fleet_number(f, sql, 0);
 }
 
-int monday_read(struct fleet *f, int64_t until, const char *url, struct monday *ret_m, struct error *e)
+/* Matters overlap, as a slow node and the program that waited for it; nobody saves more than was not useful. */
+static double saving_of(const struct monday *m, double not_useful)
+{
+	double sum = 0;
+	for (size_t i = 0; i < m->sentences.n; i++)
+		sum += m->sentences.at[i].core_hours;
+	return sum < not_useful ? sum : not_useful;
+}
+
+int monday_read(struct fleet *f, int64_t until, struct monday *ret_m, struct error *e)
 {
 	struct monday m = {.from = until - MONDAY_WEEK_S, .until = until};
 	matter_list all = {0};
-	m.core_hours = hours_of_week(f, &m);
-	int rc = ask(f, &m, url, &all, e);
+	m.core_hours = sum_of_week(f, &m, "core_hours");
+	int rc = ask(f, &m, &all, e);
 	if (rc == 0)
 		rc = look_back(f, &m, &all, e);
 	if (rc == 0 && make_sentences(&m, &all) < 0)
 		rc = fail(e, -ENOMEM, "out of memory");
 	matters_done(&all);
+	m.saving = saving_of(&m, sum_of_week(f, &m, "core_hours*(1-useful)"));
 	if (rc < 0)
 		monday_done(&m);
 	else

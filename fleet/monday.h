@@ -15,6 +15,7 @@
 struct monday_letter {
 	char *to; /* a user; "" for who runs the machine */
 	char *text;
+	char *link; /* the page that it is about, or "" */
 };
 
 struct monday_sentence {
@@ -33,20 +34,22 @@ struct monday_old {
 struct monday {
 	int64_t from, until; /* seconds since 1970 */
 	double core_hours;   /* of all jobs of the week */
+	double saving;	     /* of them, at most: sentences overlap */
 	VEC(struct monday_sentence) sentences;
 	VEC(struct monday_old) old;
 };
 
 /* The Monday before `now`, at midnight, UTC. */
 int64_t monday_before(int64_t now);
-/* The week before `until`, after fleet_estimate(). url: where the pages are, with a slash at its end, for links in
- * letters; or NULL. 0 or -errno with text. */
-int monday_read(struct fleet *f, int64_t until, const char *url, struct monday *ret_m, struct error *e);
+/* The week before `until`, after fleet_estimate(). 0 or -errno with text. */
+int monday_read(struct fleet *f, int64_t until, struct monday *ret_m, struct error *e);
 void monday_done(struct monday *m);
 /* Keep its sentences for the Monday after. 0 or -errno. */
 int monday_save(struct fleet *f, const struct monday *m, struct error *e);
-/* As a mail's text, and as JSON. */
-void monday_put_text(const struct monday *m, FILE *out);
-void monday_put_json(const struct monday *m, FILE *out);
+/* As a mail, and as JSON. url: where the pages are, for links in letters; or NULL. */
+void monday_put_mail(const struct monday *m, const char *url, FILE *out);
+void monday_put_json(const struct monday *m, const char *url, FILE *out);
+/* Core-hours as sentences have them: 1,234,567; 0.3. */
+void monday_hours(double hours, char ret_text[32]);
 /* What became of one: "gone", "less", "the same", "more". */
 const char *monday_became(const struct monday_old *o);

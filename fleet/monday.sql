@@ -1,35 +1,48 @@
--- monday.sql - what could be said of the week from ?1 to ?2 (seconds), a row a matter; ?3 begins links, or is empty. Columns:
+-- monday.sql - what could be said of the week from ?1 to ?2 (seconds), a row a matter. Columns:
 --   place         the row of its kind in monday.c
 --   least         of the week's core-hours, for a matter to be named
 --   key           the same in every week
 --   recipient     a user, or empty: who runs the machine
 --   hours         core-hours that could be had back
 --   item, letter  the matter in words; a text to send
+--   link          the page that it is about, which the recipient may see; or empty
 --   covers, mostly  what it is about, and whose more than half of it is: nobody is told the same twice
--- Anybody may have made a name: line breaks in them are none.
-WITH w AS MATERIALIZED (
-	SELECT j.*, replace(u.name, char(10), '?') AS who, replace(p.name, char(10), '?') AS path,
-		replace(replace(p.name, rtrim(p.name, replace(p.name, '/', '')), ''), char(10), '?') AS code,
-		replace(i.name, '_', ' ') AS cause,
-		'Dear ' || replace(u.name, char(10), '?') || ',' || char(10) || char(10) AS dear,
-		CASE WHEN ?3 <> '' THEN char(10) || ?3 || 'job-' || j.id || '.html' ELSE '' END AS job_link,
-		CASE WHEN ?3 <> '' THEN char(10) || ?3 || 'user-' || j.user || '.html' ELSE '' END AS user_link
+-- Anybody may have made a name: plain() leaves no line break in it. said() has core-hours as people say them.
+WITH v AS MATERIALIZED (
+	SELECT j.*, CASE u.name WHEN '' THEN 'somebody who is not named' ELSE plain(u.name) END AS who, plain(u.name) AS recipient,
+		plain(p.name) AS path, plain(replace(p.name, rtrim(p.name, replace(p.name, '/', '')), '')) AS base,
+		replace(plain(i.name), '_', ' ') AS cause, plain(j.job) AS number,
+		CASE WHEN u.name='' THEN 'For the user of these jobs, whom their records do not name:' WHEN u.name LIKE 'h:%' THEN 'Hello,'
+			ELSE 'Dear ' || plain(u.name) || ',' END || char(10) || char(10) AS dear,
+		j.core_hours-j.hung_core_hours-j.idle_core_hours AS ran, 'job-' || j.id || '.html' AS job_page,
+		CASE j.user WHEN 0 THEN '' ELSE 'user-' || j.user || '.html' END AS user_page
 	FROM jobs j JOIN names u ON u.id=j.user JOIN names p ON p.id=j.program JOIN names i ON i.id=j.issue
 	WHERE j.start>=?1 AND j.start<?2),
-week AS (SELECT total(core_hours) AS hours FROM w),
+named AS (SELECT base AS name, count(DISTINCT program) AS programs FROM v GROUP BY base),
+w AS MATERIALIZED ( -- where several programs have a name, by their paths
+	SELECT v.*, CASE programs WHEN 1 THEN base ELSE path END AS code FROM v JOIN named n ON n.name=v.base),
 hung AS (
-	SELECT who, path, code, dear, job, job_link, count(*) AS n, total(hung_core_hours) AS hours, max(hung_core_hours)
+	SELECT who, recipient, path, code, dear, number, job_page, count(*) AS n, total(hung_core_hours) AS hours, max(hung_core_hours)
 	FROM w WHERE hung_core_hours>0 GROUP BY user, program),
-runs AS ( -- who runs a program most
-	SELECT program, who, dear, max(hours), total(hours) AS hours
-	FROM (SELECT program, who, dear, total(core_hours) AS hours FROM w GROUP BY program, user) GROUP BY program),
+nodes AS (
+	SELECT e.*, plain(n.name) AS name, d.hours FROM node_effects e JOIN names n ON n.id=e.node
+	JOIN (SELECT node, total(lost) AS hours FROM node_days WHERE day>=?1/86400 AND day<?2/86400 GROUP BY node) d ON d.node=e.node
+	WHERE e.suspected),
 changed AS (
-	SELECT c.*, n.kind, n.name AS path, replace(replace(n.name, rtrim(n.name, replace(n.name, '/', '')), ''), char(10), '?') AS code,
-		printf('%.0f %%', -c.change*100) AS by_much, date(c.day*86400, 'unixepoch') AS since
+	SELECT c.*, n.kind, printf('%.0f %%', -c.change*100) AS by_much, date(c.day*86400, 'unixepoch') AS since
 	FROM changes c JOIN names n ON n.id=c.program
 	WHERE c.change<0 AND c.day=(SELECT max(day) FROM changes x WHERE x.program=c.program) AND c.day*86400 BETWEEN ?2-56*86400 AND ?2),
+changed_by_user AS ( -- of programs, since then
+	SELECT c.program, c.by_much, c.since, w.recipient, w.dear, w.path, w.code, w.user_page, -c.change*total(w.ran) AS hours
+	FROM changed c JOIN w ON w.program=c.program AND w.start>=c.day*86400 WHERE c.kind=4 GROUP BY c.program, w.user),
+changed_programs AS ( -- who runs it most
+	SELECT *, total(hours) AS all_hours, max(hours) FROM changed_by_user GROUP BY program),
+changed_users AS ( -- with programs that did not change
+	SELECT c.by_much, c.since, w.who, w.recipient, w.dear, w.user_page, -c.change*total(w.ran) AS hours
+	FROM changed c JOIN w ON w.user=c.program AND w.start>=c.day*86400
+	WHERE c.kind=1 AND w.program NOT IN (SELECT program FROM changes) GROUP BY c.program),
 users AS (
-	SELECT user, who, dear, user_link, total(core_hours-hung_core_hours) AS hours, total(core_hours*useful) AS useful,
+	SELECT user, who, recipient, dear, user_page, total(ran) AS hours, total(core_hours*useful) AS useful,
 		total(idle_core_hours) AS idle, total(core_hours) AS whole
 	FROM w WHERE user>0 GROUP BY user),
 everybody AS (SELECT total(hours) AS hours, total(useful) AS useful FROM users),
@@ -43,62 +56,61 @@ causes AS (
 	SELECT program, cause, max(hours) FROM (
 		SELECT program, cause, total(loss_core_hours) AS hours FROM w WHERE hung_core_hours=0 AND issue>0 GROUP BY program, issue)
 	GROUP BY program),
-losers AS (
-	SELECT program, who, dear, max(hours) AS most FROM (
-		SELECT program, who, dear, total(loss_core_hours) AS hours FROM w WHERE hung_core_hours=0 GROUP BY program, user)
-	GROUP BY program),
-worst AS (SELECT program, job, job_link, max(loss_core_hours) FROM w WHERE hung_core_hours=0 GROUP BY program)
+losers AS ( -- with the job of theirs that lost most
+	SELECT program, who, recipient, dear, number, job_page, max(hours) AS most FROM (
+		SELECT program, who, recipient, dear, number, job_page, total(loss_core_hours) AS hours, max(loss_core_hours)
+		FROM w WHERE hung_core_hours=0 GROUP BY program, user)
+	GROUP BY program)
 
 SELECT 1 AS place, 0 AS least,
-	'hung ' || who || ' ' || path AS key, who AS recipient, hours,
-	printf('%,d of %s (%s, %d job%s)', round(hours), who, code, n, CASE n WHEN 1 THEN '' ELSE 's' END) AS item,
+	'hung ' || who || ' ' || path AS key, recipient, hours,
+	printf('%s of %s (%s, %d job%s)', said(hours), who, code, n, CASE n WHEN 1 THEN '' ELSE 's' END) AS item,
 	dear || printf('last week %d of your jobs of %s hung: from some moment on none of their ranks advanced, until they were ended. '
-		|| 'That took %,d core-hours. The report of each job says which ranks waited for what; while a job runs, '
-		|| '`mpitrace live JOB` shows it. The one that lost most is job %s', n, code, round(hours), job) || job_link AS letter,
-	'hung ' || who || ' ' || path AS covers, '' AS mostly
+		|| 'That took %s core-hours. The report of each job says which ranks waited for what; while a job runs, '
+		|| '`mpitrace live JOB` shows it. The one that lost most is job %s.', n, code, said(hours), number) AS letter,
+	job_page AS link, 'hung ' || who || ' ' || path AS covers, '' AS mostly
 FROM hung
 UNION ALL
-SELECT 2, 0, 'node ' || n.name, '', e.lost_week,
-	printf('%s by %.0f %%', replace(n.name, char(10), '?'), e.effect*100)
-		|| CASE WHEN e.since IS NULL THEN '' ELSE ' since ' || strftime('%Y-%m-%d %H:%M', e.since, 'unixepoch') END,
+SELECT 2, 0, 'node ' || name, '', hours,
+	printf('%s by %.0f %%', name, effect*100)
+		|| CASE WHEN since IS NULL THEN '' ELSE ' since ' || strftime('%Y-%m-%d %H:%M', since, 'unixepoch') END,
 	printf('Ranks compute %.1f %% longer on node %s than on others (%.1f to %.1f, %d jobs), whichever program it is',
-		e.effect*100, replace(n.name, char(10), '?'), e.low*100, e.high*100, e.jobs)
-		|| CASE WHEN e.since IS NULL THEN '' ELSE ', since ' || strftime('%Y-%m-%d %H:%M UTC', e.since, 'unixepoch') END
+		effect*100, name, low*100, high*100, jobs)
+		|| CASE WHEN since IS NULL THEN '' ELSE ', since ' || strftime('%Y-%m-%d %H:%M UTC', since, 'unixepoch') END
 		|| '. A hot or throttled processor, memory that is missing or in the wrong place, or a process beside the jobs does that.',
-	'node ' || n.name, ''
-FROM node_effects e JOIN names n ON n.id=e.node WHERE e.suspected
+	'nodes.html', 'node ' || name, ''
+FROM nodes
 UNION ALL
-SELECT 3, 0, 'program changed ' || c.path, r.who,
-	-c.change*r.hours, printf('%s by %s since %s', c.code, c.by_much, c.since),
-	r.dear || printf('since %s %s is %s less efficient than before, for the same users and numbers of ranks. Last week that cost '
-		|| '%,d core-hours, and you run it most. What was changed then: the program, its input, the MPI library, a module?',
-		c.since, c.code, c.by_much, round(-c.change*r.hours)), c.path, ''
-FROM changed c JOIN runs r ON r.program=c.program WHERE c.kind=4
+SELECT 3, 0, 'program changed ' || path, recipient, all_hours, printf('%s by %s since %s', code, by_much, since),
+	dear || printf('since %s %s is %s less efficient than before, for the same users and numbers of ranks. Last week that cost '
+		|| '%s core-hours, and you run it most. What was changed then: the program, its input, the MPI library, a module?',
+		since, code, by_much, said(all_hours)), user_page, path, ''
+FROM changed_programs
 UNION ALL
 SELECT 4, 0,
-	'user changed ' || u.who, u.who, -c.change*u.whole, printf('%s by %s since %s', u.who, c.by_much, c.since),
-	u.dear || printf('since %s your jobs are %s less efficient than before, with the same programs and numbers of ranks. What have '
-		|| 'you changed then?', c.since, c.by_much) || u.user_link, 'user ' || u.who, ''
-FROM changed c JOIN users u ON u.user=c.program WHERE c.kind=1
+	'user changed ' || who, recipient, hours, printf('%s by %s since %s', who, by_much, since),
+	dear || printf('since %s your jobs are %s less efficient than before, with the same programs and numbers of ranks. What have '
+		|| 'you changed then?', since, by_much), user_page, 'user ' || who, ''
+FROM changed_users
 UNION ALL
-SELECT 5, 0.0002, 'little useful ' || who, who,
-	hours*others-useful, printf('%s, of whose %,d core-hours %.0f %% were useful', who, round(hours), share*100),
-	dear || printf('of %,d core-hours that your jobs had last week, %.0f %% went into computing; of all other users'' jobs, %.0f %%. '
-		|| 'The reports of your jobs say what the ranks waited for. Fewer ranks may do the same work in nearly the same time.',
-		round(hours), share*100, others*100) || user_link, 'user ' || who, ''
+SELECT 5, 0.0002, 'little useful ' || who, recipient,
+	hours*others-useful, printf('%s, whose ranks computed in %.0f %% of their %s core-hours', who, share*100, said(hours)),
+	dear || printf('of %s core-hours that ranks of yours ran for last week, %.0f %% went into computing; of those of all other users, '
+		|| '%.0f %%. The reports of your jobs say what the ranks waited for. Fewer ranks may do the same work in nearly the same time.',
+		said(hours), share*100, others*100), user_page, 'user ' || who, ''
 FROM useful WHERE share<others/2
 UNION ALL
-SELECT 6, 0.001, 'idle ' || who, who, idle,
-	printf('%,d of %s', round(idle), who),
-	dear || printf('last week your jobs held processors for %,d core-hours on which none of their ranks ran, %.0f %% of what they '
-		|| 'had. More ranks, threads (--cpus-per-task) or a smaller allocation would use them.', round(idle), idle/whole*100)
-		|| user_link, 'idle ' || who, ''
+SELECT 6, 0.0002, 'idle ' || who, recipient, idle,
+	printf('%s of %s', said(idle), who),
+	dear || printf('last week your jobs held processors for %s core-hours on which none of their ranks ran, %.0f %% of what they '
+		|| 'had. More ranks, threads (--cpus-per-task) or a smaller allocation would use them.', said(idle), idle/whole*100),
+	user_page, 'idle ' || who, ''
 FROM users WHERE idle>0.05*whole
 UNION ALL
-SELECT 7, 0.001, 'program lost ' || l.path, o.who, l.hours,
-	printf('%s lost %,d of %,d core-hours, most to %s.', l.code, round(l.hours), round(l.whole), k.cause),
-	o.dear || printf('last week jobs of %s lost %,d of %,d core-hours, most to %s; nobody''s lost more than yours. The report of the job '
-		|| 'that lost most says where, and what to try: job %s', l.code, round(l.hours), round(l.whole), k.cause, b.job) || b.job_link,
-	l.path, CASE WHEN o.most>l.hours/2 THEN 'user ' || o.who ELSE '' END
-FROM lost l JOIN causes k ON k.program=l.program JOIN losers o ON o.program=l.program JOIN worst b ON b.program=l.program
+SELECT 7, 0.001, 'program lost ' || l.path, o.recipient, l.hours,
+	printf('%s lost %s of %s core-hours, most to %s.', l.code, said(l.hours), said(l.whole), k.cause),
+	o.dear || printf('last week jobs of %s lost %s of %s core-hours, most to %s; nobody''s lost more than yours. The report of the job '
+		|| 'of yours that lost most says where, and what to try: job %s.', l.code, said(l.hours), said(l.whole), k.cause, o.number),
+	o.job_page, l.path, CASE WHEN o.most>l.hours/2 THEN 'user ' || o.who ELSE '' END
+FROM lost l JOIN causes k ON k.program=l.program JOIN losers o ON o.program=l.program
 ORDER BY 1, hours DESC

@@ -38,28 +38,61 @@ static void put_wrapped(FILE *out, const char *first, const char *before, const 
 	fputc('\n', out);
 }
 
-static void put_letters(const struct monday *m, FILE *out)
+/* What stands below a letter: a line break and a link, or nothing. The caller frees it. */
+static char *link_of(const struct monday_letter *l, const char *url)
+{
+	char *text;
+	if (url == NULL || *l->link == '\0')
+		return strdup("");
+	bool slash = *url != '\0' && url[strlen(url) - 1] == '/';
+	return asprintf(&text, "\n%s%s%s", url, slash ? "" : "/", l->link) >= 0 ? text : NULL;
+}
+
+/* A letter with its link. The caller frees it. */
+static char *letter_text(const struct monday_letter *l, const char *url)
+{
+	char *text = NULL, *link = link_of(l, url);
+	if (link == NULL || asprintf(&text, "%s%s", l->text, link) < 0)
+		text = NULL;
+	free(link);
+	return text;
+}
+
+static void put_letters(const struct monday *m, const char *url, FILE *out)
 {
 	for (size_t i = 0; i < m->sentences.n; i++) {
 		const struct monday_sentence *x = &m->sentences.at[i];
 		for (size_t k = 0; k < x->letters.n; k++) {
 			const char *to = x->letters.at[k].to;
 			fprintf(out, "\n%zu. To %s:\n\n", i + 1, *to != '\0' ? to : "who runs the machine");
-			put_wrapped(out, "    ", "    ", x->letters.at[k].text);
+			char *text = letter_text(&x->letters.at[k], url);
+			put_wrapped(out, "    ", "    ", text != NULL ? text : x->letters.at[k].text);
+			free(text);
 		}
 	}
 }
 
-void monday_put_text(const struct monday *m, FILE *out)
+static void put_old(const struct monday_old *o, FILE *out)
 {
-	char from[16], until[16];
+	char *text = NULL, then[32], now[32];
+	monday_hours(o->then, then);
+	monday_hours(o->now, now);
+	if (asprintf(&text, "%s: %s (%s core-hours, now %s)", monday_became(o), o->text, then, now) > 0)
+		put_wrapped(out, "- ", "  ", text);
+	free(text);
+}
+
+void monday_put_mail(const struct monday *m, const char *url, FILE *out)
+{
+	char from[16], until[16], saving[32], all[32];
 	day_of(m->from, from);
 	day_of(m->until - 1, until);
-	double sum = 0;
-	for (size_t i = 0; i < m->sentences.n; i++)
-		sum += m->sentences.at[i].core_hours;
-	fprintf(out, "Subject: MPI from %s to %s: %.0f of %.0f core-hours could be saved\n\n", from, until, sum,
-		m->core_hours);
+	monday_hours(m->saving, saving);
+	monday_hours(m->core_hours, all);
+	fprintf(out,
+		"Subject: MPI from %s to %s: up to %s of %s core-hours could be saved\nMIME-Version: 1.0\n"
+		"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n",
+		from, until, saving, all);
 	for (size_t i = 0; i < m->sentences.n; i++) {
 		char before[24];
 		snprintf(before, sizeof(before), "%zu. ", i + 1);
@@ -69,20 +102,14 @@ void monday_put_text(const struct monday *m, FILE *out)
 		fputs("Nothing stands out.\n", out);
 	if (m->old.n > 0)
 		fputs("\nWhat was said before:\n\n", out);
-	for (size_t i = 0; i < m->old.n; i++) {
-		const struct monday_old *o = &m->old.at[i];
-		char *text = NULL;
-		if (asprintf(&text, "%s: %s (%.0f core-hours, now %.0f)", monday_became(o), o->text, o->then, o->now) >
-		    0)
-			put_wrapped(out, "- ", "  ", text);
-		free(text);
-	}
+	for (size_t i = 0; i < m->old.n; i++)
+		put_old(&m->old.at[i], out);
 	if (m->sentences.n > 0)
 		fputs("\nTexts to send:\n", out);
-	put_letters(m, out);
+	put_letters(m, url, out);
 }
 
-void monday_put_json(const struct monday *m, FILE *out)
+void monday_put_json(const struct monday *m, const char *url, FILE *out)
 {
 	char day[16];
 	cJSON *top = cJSON_CreateObject();
@@ -92,6 +119,7 @@ void monday_put_json(const struct monday *m, FILE *out)
 	day_of(m->until - 1, day);
 	json_put_text(top, "to", day);
 	json_put(top, "core_hours", m->core_hours);
+	json_put(top, "could_be_saved", m->saving);
 	cJSON *list = json_array(top, "sentences"), *old = json_array(top, "before");
 	for (size_t i = 0; i < m->sentences.n; i++) {
 		const struct monday_sentence *x = &m->sentences.at[i];
@@ -104,7 +132,10 @@ void monday_put_json(const struct monday *m, FILE *out)
 		for (size_t k = 0; k < x->letters.n; k++) {
 			cJSON *letter = json_row(letters);
 			json_put_text(letter, "to", *x->letters.at[k].to != '\0' ? x->letters.at[k].to : NULL);
-			cJSON_AddStringToObject(letter, "text", x->letters.at[k].text); /* with its line breaks */
+			char *text = letter_text(&x->letters.at[k], url);
+			cJSON_AddStringToObject(letter, "text", text != NULL ? text : ""); /* with its line breaks */
+			json_put_text(letter, "page", x->letters.at[k].link);
+			free(text);
 		}
 	}
 	for (size_t i = 0; i < m->old.n; i++) {

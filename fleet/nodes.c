@@ -490,21 +490,22 @@ static void add_evidence(const struct fit *f, struct node_effect *x, double *sco
 
 /* The other ranks compute a share `parallel` of the time and its own effect times longer: at most so much of the run
  * was for want of an ordinary node. */
+double node_cost(const struct node_effect *n, const struct scan_job *job)
+{
+	double slower = fmax(0, n->effect), most = slower / (1 + slower);
+	if (job->nodes < 2 || job->start < n->since)
+		return 0;
+	return job->core_hours * (isnan(job->parallel) ? most : fmin(most, slower * job->parallel));
+}
+
 static void add_costs(const struct fit *f, struct node_effect *x)
 {
 	const struct scan *s = f->s;
 	for (size_t j = 0; j < s->jobs.n; j++) {
 		const struct scan_job *job = &s->jobs.at[j];
-		for (uint32_t i = 0; job->nodes > 1 && i < job->nodes; i++) {
-			uint32_t node = s->nodes.at[job->first_node + i].node;
-			struct node_effect *n = &x[node];
-			if (f->since[node] != UINT32_MAX && j < f->since[node])
-				continue;
-			double slower = fmax(0, n->effect), most = slower / (1 + slower);
-			double lost =
-				job->core_hours * (isnan(job->parallel) ? most : fmin(most, slower * job->parallel));
-			n->lost += lost;
-			n->lost_week += job->day + 7 >= s->day_end ? lost : 0;
+		for (uint32_t i = 0; i < job->nodes; i++) {
+			struct node_effect *n = &x[s->nodes.at[job->first_node + i].node];
+			n->lost += node_cost(n, job);
 		}
 	}
 }

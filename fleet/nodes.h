@@ -38,7 +38,6 @@ struct node_effect {
 	double since;		      /* seconds since 1970: it became so; 0: it has always been */
 	double since_low, since_high; /* surely between, at 95 % */
 	double before, change_p;      /* its effect until then; of the change, as NODE_CHANGE_P */
-	double lost_week;	      /* of lost: by jobs of the last seven days of all */
 	double lost; /* core-hours: what its jobs would have saved if all other ranks had to wait for its own */
 	struct {
 		uint32_t job; /* index into scan.jobs */
@@ -46,5 +45,8 @@ struct node_effect {
 	} evidence[NODE_EVIDENCE]; /* those that show it best first; job == UINT32_MAX: no more */
 };
 
+/* What a job would have saved if all of its other ranks had to wait for this node, one of its own: core-hours, at
+ * most. 0 from before it changed. */
+double node_cost(const struct node_effect *n, const struct scan_job *job);
 /* One for each of s->names; the caller frees it. 0 or -ENOMEM. */
 int nodes_estimate(const struct scan *s, struct node_effect **ret_effects);

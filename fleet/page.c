@@ -39,7 +39,8 @@ void fleet_begin(struct fleet_page *g, const char *title, enum page_of current)
 	       "patternTransform=\"rotate(45)\"><rect class=\"hatch-back\" width=\"5\" height=\"5\"/>"
 	       "<rect class=\"hatch-line\" width=\"1.6\" height=\"5\"/></pattern></defs></svg>\n"
 	       "<nav class=\"pages\" aria-label=\"Pages\"><ul>\n");
-	for (size_t i = 0; i < sizeof(tabs) / sizeof(tabs[0]) && g->site->user == 0; i++)
+	bool all = g->site->user == 0 && g->site->r->public_least == 0;
+	for (size_t i = 0; i < sizeof(tabs) / sizeof(tabs[0]) && all; i++)
 		put(p, "<li><a href=\"%s\"%s>%s</a></li>\n", tabs[i].file,
 		    i == (size_t)current ? " aria-current=\"page\"" : "", tabs[i].title);
 	if (g->site->user != 0)

@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+#define NO_JOBS (-1) /* a lead who has none */
+
 /* Everything of one report, or of one page that is asked for. */
 struct site {
 	struct fleet *f;
@@ -17,13 +19,15 @@ struct site {
 	VEC(sqlite3_int64) linked; /* jobs that have a page of their own, ascending once `sealed` */
 	bool sealed;
 	bool live;		    /* each job has a page */
-	sqlite3_int64 user;	    /* whose pages these are, which name nobody else; 0: all */
+	sqlite3_int64 user;	    /* whose pages these are, which name nobody else; 0: all; NO_JOBS: theirs */
+	VEC(sqlite3_int64) led;	    /* accounts whose pages and jobs this user may see too */
 	double first_day, last_day; /* of all jobs, or theirs */
 	struct error *e;
 };
 
 /* pages.c. site_begin: after f, r, e are set. -ESRCH: no such user. */
 int site_begin(struct site *s);
+void site_done(struct site *s);
 /* As fleet_page(). */
 int site_put(struct site *s, const char *name, FILE *out);
 /* Pages and tables of which there is one each. */
@@ -70,6 +74,7 @@ struct sums sums_of(sqlite3_stmt *row, int first);
 struct sums sums_of_all(struct fleet_page *g);
 struct sums sums_of_program(struct fleet_page *g, sqlite3_int64 id);
 struct sums sums_of_user(struct fleet_page *g, sqlite3_int64 id);
+struct sums sums_of_account(struct fleet_page *g, sqlite3_int64 id);
 /* NAN when there are no hours. */
 double share_of(double part, const struct sums *s);
 
@@ -137,11 +142,18 @@ void page_programs(struct fleet_page *g);
 void page_program(struct fleet_page *g, sqlite3_int64 id);
 void page_users(struct fleet_page *g);
 void page_user(struct fleet_page *g, sqlite3_int64 id);
+void page_account(struct fleet_page *g, sqlite3_int64 id);
 void page_nodes(struct fleet_page *g);
+/* page_public.c: makes what page_public() and the question public_figures are of. */
+int public_begin(struct site *s);
+extern const char public_figures[];
+void page_public(struct fleet_page *g);
 void page_jobs(struct fleet_page *g);
 void page_day(struct fleet_page *g, sqlite3_int64 day);
 void page_job(struct fleet_page *g, sqlite3_int64 id);
 /* page_users.c: who has least useful time for their hours, a sentence; nothing where nobody stands out. */
 void put_least_useful(struct fleet_page *g);
+/* page_account.c: links to the accounts that this user leads. */
+void put_led(struct fleet_page *g);
 /* page_programs.c: the section of changes; of one program, or (0) of all. */
 void put_changes(struct fleet_page *g, sqlite3_int64 program);

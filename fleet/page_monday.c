@@ -3,7 +3,17 @@
 #include "fleet/monday.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
+
+/* Where only some jobs have a page, this one has. */
+static void link_job(struct fleet_page *g, const char *link)
+{
+	static const char begin[] = "job-";
+	if (!g->site->sealed && strncmp(link, begin, sizeof(begin) - 1) == 0)
+		(void)vec_push(&g->site->linked, strtoll(link + sizeof(begin) - 1, NULL, 10));
+}
 
 static void put_letter(struct fleet_page *g, const struct monday_letter *l)
 {
@@ -11,7 +21,12 @@ static void put_letter(struct fleet_page *g, const struct monday_letter *l)
 	put_text(&g->p, *l->to != '\0' ? l->to : "who runs the machine", NAME_CHARS);
 	put(&g->p, "</summary><p class=\"letter\">");
 	put_text(&g->p, l->text, 4000);
-	put(&g->p, "</p></details>");
+	put(&g->p, "</p>");
+	if (*l->link != '\0') {
+		link_job(g, l->link);
+		put(&g->p, "<p><a href=\"%s\">The page that it is about</a></p>", l->link);
+	}
+	put(&g->p, "</details>");
 }
 
 static void put_sentences(struct fleet_page *g, const struct monday *m)
@@ -55,22 +70,19 @@ static void put_old(struct fleet_page *g, const struct monday *m)
 void page_monday(struct fleet_page *g)
 {
 	struct monday m = {0};
-	double sum = 0;
 	int64_t last = (int64_t)((g->site->last_day + 1) * FLEET_SECONDS_PER_DAY),
 		monday = monday_before((int64_t)time(NULL));
 	fleet_begin(g, "Monday", PAGE_MONDAY);
 	/* Of a machine that was left alone, the last week that it had. */
-	if (monday_read(g->site->f, last < monday ? last : monday, NULL, &m, g->site->e) < 0) {
+	if (monday_read(g->site->f, last < monday ? last : monday, &m, g->site->e) < 0) {
 		g->rc = -EIO;
 		return;
 	}
-	for (size_t i = 0; i < m.sentences.n; i++)
-		sum += m.sentences.at[i].core_hours;
 	put(&g->p,
 	    "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet \xc2\xb7 <b>%s</b> to <b>%s</b></p>\n<h1>",
 	    fmt_day((double)m.from / FLEET_SECONDS_PER_DAY).s,
 	    fmt_day((double)(m.until - 1) / FLEET_SECONDS_PER_DAY).s);
-	put(&g->p, "%s of %s core-hours could be saved.</h1></div>\n", fmt_hours_said(sum).s,
+	put(&g->p, "Up to %s of %s core-hours could be saved.</h1></div>\n", fmt_hours_said(m.saving).s,
 	    fmt_hours_said(m.core_hours).s);
 	put_sentences(g, &m);
 	if (m.old.n > 0)

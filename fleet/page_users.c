@@ -45,7 +45,7 @@ void page_users(struct fleet_page *g)
 	put_masthead(g);
 	section_begin(g, "accounts", "Accounts", "Those that lost most first. Headings sort.");
 	put_filter(g);
-	put_groups(g, &(struct group_table){.what = "account", .unlinked = true, .sortable = true},
+	put_groups(g, &(struct group_table){.what = "account", .sortable = true},
 		   ask(g,
 		       "SELECT n.id, n.name, total(w.jobs), total(w.core_hours), total(w.useful), total(w.mpi), "
 		       "total(w.wait), total(w.loss)"
@@ -87,10 +87,11 @@ static void put_user_masthead(struct fleet_page *g, sqlite3_int64 id, const char
 void page_user(struct fleet_page *g, sqlite3_int64 id)
 {
 	sqlite3_stmt *row = ask(g, "SELECT name FROM names WHERE id=?1", id);
-	const char *name = next(g, row) ? text_of(row, 0) : "";
+	const char *name = next(g, row) ? text_of(row, 0) : id == NO_JOBS ? g->site->r->user : "";
 	fleet_begin(g, name, PAGE_USERS);
 	put_user_masthead(g, id, name);
 	sqlite3_finalize(row);
+	put_led(g);
 	put_weeks(g, id);
 	put_changes(g, id);
 	section_begin(g, "programs", "Programs", "Those that lost most first.");

@@ -43,8 +43,12 @@ static const struct table user_tables[] = {
 	{NULL, NULL},
 };
 
+static const struct table public_tables[] = {{"figures", public_figures}, {NULL, NULL}};
+
 static const struct table *tables_of(const struct site *s)
 {
+	if (s->r->public_least > 0)
+		return public_tables;
 	return s->user != 0 ? user_tables : tables;
 }
 
@@ -65,17 +69,19 @@ static const struct {
 } plain[] = {{"index.html", page_overview}, {"monday.html", page_monday}, {"programs.html", page_programs},
 	     {"users.html", page_users},    {"nodes.html", page_nodes},	  {"jobs.html", page_jobs}};
 
-/* Pages of which there is one for each of something. Its number follows the name, or its day; exists: ?1 is its number,
- * ?2 the user whose it must be, or 0. */
+/* Pages of which there is one for each of something. Its number follows the name, or its day; whose: of the one with
+ * number ?1, the user and the account that may see it beside those who see all, or 0. */
 static const struct {
-	const char *begin, *exists;
+	const char *begin, *whose;
 	void (*put)(struct fleet_page *g, sqlite3_int64 id);
-	bool day, anybody; /* anybody: also among the pages of one user */
+	bool day;
 } each[] = {
-	{"program-", "SELECT 1 FROM user_programs WHERE program=?1 AND program>0 LIMIT 1", page_program, false, false},
-	{"user-", "SELECT 1 FROM user_programs WHERE user=?1 AND user>0 LIMIT 1", page_user, false, false},
-	{"jobs-", "SELECT 1 FROM day_sums WHERE day=?1", page_day, true, false},
-	{"job-", "SELECT 1 FROM jobs WHERE id=?1 AND (?2=0 OR user=?2)", page_job, false, true},
+	{"program-", "SELECT 0, 0 FROM user_programs WHERE program=?1 AND program>0 LIMIT 1", page_program, false},
+	{"user-", "SELECT user, 0 FROM user_programs WHERE user=?1 AND user>0 LIMIT 1", page_user, false},
+	{"account-", "SELECT 0, n.id FROM names n JOIN weeks w ON w.name=n.id WHERE n.id=?1 AND n.kind=2 LIMIT 1",
+	 page_account, false},
+	{"jobs-", "SELECT 0, 0 FROM day_sums WHERE day=?1", page_day, true},
+	{"job-", "SELECT user, account FROM jobs WHERE id=?1", page_job, false},
 };
 
 /* What follows the name of a page, up to its end ".html": a number, or a day. */
@@ -95,16 +101,26 @@ static bool read_day(const char *text, sqlite3_int64 *ret_day)
 	return end != NULL && strcmp(end, ".html") == 0 && strncmp(day.s, text, strlen(day.s)) == 0;
 }
 
+static bool may_see(const struct site *s, sqlite3_int64 user, sqlite3_int64 account)
+{
+	if (s->user == 0 || (user != 0 && user == s->user))
+		return true;
+	for (size_t i = 0; i < s->led.n; i++)
+		if (account != 0 && s->led.at[i] == account)
+			return true;
+	return false;
+}
+
+/* Who may not see it is told nothing else than where there is none. */
 static int exists(struct site *s, const char *sql, sqlite3_int64 id)
 {
 	sqlite3_stmt *row = fleet_prepare(s->f, sql, s->e);
 	if (row == NULL)
 		return -EIO;
 	sqlite3_bind_int64(row, 1, id);
-	if (sqlite3_bind_parameter_count(row) > 1)
-		sqlite3_bind_int64(row, 2, s->user);
-	int got = sqlite3_step(row);
-	int rc = got == SQLITE_ROW ? 0 : got == SQLITE_DONE ? -ENOENT : fleet_fail(s->f, s->e);
+	int got = sqlite3_step(row), rc = got == SQLITE_ROW || got == SQLITE_DONE ? -ENOENT : fleet_fail(s->f, s->e);
+	if (got == SQLITE_ROW && may_see(s, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)))
+		rc = 0;
 	sqlite3_finalize(row);
 	return rc;
 }
@@ -114,10 +130,9 @@ static int put_one(struct site *s, const char *name, struct fleet_page *g)
 	sqlite3_int64 id;
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		size_t len = strlen(each[i].begin);
-		if (strncmp(name, each[i].begin, len) != 0 || (s->user != 0 && !each[i].anybody) ||
-		    !(each[i].day ? read_day : read_number)(name + len, &id))
+		if (strncmp(name, each[i].begin, len) != 0 || !(each[i].day ? read_day : read_number)(name + len, &id))
 			continue;
-		int rc = exists(s, each[i].exists, id);
+		int rc = exists(s, each[i].whose, id);
 		if (rc == 0)
 			each[i].put(g, id);
 		return rc;
@@ -128,6 +143,12 @@ static int put_one(struct site *s, const char *name, struct fleet_page *g)
 static int put_page(struct site *s, const char *name, FILE *out)
 {
 	struct fleet_page g = {.p = {.out = out}, .site = s};
+	if (s->r->public_least > 0) {
+		if (strcmp(name, "index.html") != 0)
+			return -ENOENT;
+		page_public(&g);
+		return g.rc;
+	}
 	if (s->user != 0 && strcmp(name, "index.html") == 0) {
 		page_user(&g, s->user);
 		return g.rc;
@@ -162,9 +183,10 @@ int site_each_plain(struct site *s, int (*take)(struct site *s, const char *name
 {
 	char name[64];
 	int rc = 0;
-	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]) && rc == 0 && s->user == 0; i++)
+	bool all = s->user == 0 && s->r->public_least == 0;
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]) && rc == 0 && all; i++)
 		rc = take(s, plain[i].name);
-	if (s->user != 0)
+	if (!all)
 		rc = take(s, "index.html");
 	for (const struct table *t = tables_of(s); t->name != NULL && rc == 0; t++) {
 		snprintf(name, sizeof(name), "%s.csv", t->name);
@@ -192,23 +214,55 @@ static void find_days(struct site *s)
 	sqlite3_finalize(row);
 }
 
-static int find_user(struct site *s)
+/* The number of a name, 0 for none. */
+static int find_name(struct site *s, enum fleet_kind kind, const char *name, sqlite3_int64 *ret_id)
 {
-	sqlite3_stmt *row = fleet_prepare(s->f, "SELECT id FROM names WHERE kind=1 AND name=?1 AND name<>''", s->e);
+	sqlite3_stmt *row = fleet_prepare(s->f, "SELECT id FROM names WHERE kind=?1 AND name=?2 AND name<>''", s->e);
 	if (row == NULL)
 		return -EIO;
-	sqlite3_bind_text(row, 1, s->r->user, -1, SQLITE_STATIC);
-	s->user = sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : 0;
+	sqlite3_bind_int(row, 1, kind);
+	sqlite3_bind_text(row, 2, name, -1, SQLITE_STATIC);
+	*ret_id = sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : 0;
 	sqlite3_finalize(row);
-	return s->user != 0 ? 0 : fail(s->e, -ESRCH, "%s: no job of a user \"%.64s\"", s->f->path, s->r->user);
+	return 0;
+}
+
+static int find_led(struct site *s)
+{
+	int rc = 0;
+	for (size_t i = 0; s->r->leads != NULL && i < s->r->leads->n && rc == 0; i++) {
+		sqlite3_int64 id;
+		rc = find_name(s, FLEET_ACCOUNT, s->r->leads->accounts[i], &id);
+		if (rc == 0 && id != 0 && vec_push(&s->led, id) < 0)
+			rc = fail(s->e, -ENOMEM, "out of memory");
+	}
+	return rc;
+}
+
+static int find_user(struct site *s)
+{
+	int rc = find_name(s, FLEET_USER, s->r->user, &s->user);
+	if (rc == 0)
+		rc = find_led(s);
+	if (rc == 0 && s->user == 0 && s->led.n == 0)
+		rc = fail(s->e, -ESRCH, "%s: no job of a user \"%.64s\"", s->f->path, s->r->user);
+	if (rc == 0 && s->user == 0)
+		s->user = NO_JOBS;
+	return rc;
 }
 
 int site_begin(struct site *s)
 {
-	int rc = s->r->user != NULL ? find_user(s) : 0;
+	int rc = s->r->user != NULL ? find_user(s) : s->r->public_least > 0 ? public_begin(s) : 0;
 	if (rc == 0)
 		find_days(s);
 	return rc;
+}
+
+void site_done(struct site *s)
+{
+	vec_done(&s->linked);
+	vec_done(&s->led);
 }
 
 int fleet_page(struct fleet *f, const struct fleet_report *r, const char *name, FILE *out, struct error *e)
@@ -220,6 +274,7 @@ int fleet_page(struct fleet *f, const struct fleet_report *r, const char *name, 
 	rc = site_begin(&s);
 	if (rc == 0)
 		rc = site_put(&s, *name != '\0' ? name : "index.html", out);
+	site_done(&s);
 	sqlite3_exec(f->db, "COMMIT", NULL, NULL, NULL);
 	return rc;
 }

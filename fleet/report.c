@@ -86,10 +86,15 @@ static int write_jobs(struct site *s)
 static int write_all(struct site *s)
 {
 	int rc = site_each_plain(s, write_file);
+	if (s->r->public_least > 0)
+		return rc;
 	if (rc == 0 && s->user == 0)
 		rc = write_each(s, "program", "SELECT DISTINCT program FROM user_programs WHERE program>0");
 	if (rc == 0 && s->user == 0)
 		rc = write_each(s, "user", "SELECT DISTINCT user FROM user_programs WHERE user>0");
+	if (rc == 0 && s->user == 0)
+		rc = write_each(s, "account",
+				"SELECT DISTINCT w.name FROM weeks w JOIN names n ON n.id=w.name WHERE n.kind=2");
 	seal(s);
 	if (rc == 0 && s->user == 0)
 		rc = write_each(s, "jobs",
@@ -110,6 +115,6 @@ int fleet_report(struct fleet *f, const struct fleet_report *r, struct error *e)
 	if (rc == 0)
 		rc = write_all(&s);
 	sqlite3_exec(f->db, "COMMIT", NULL, NULL, NULL);
-	vec_done(&s.linked);
+	site_done(&s);
 	return rc;
 }

@@ -24,7 +24,7 @@
 #define ESTIMATE_SECONDS 60
 
 struct serving {
-	const char *db, *user, *token_file, *user_header, *site_key;
+	const char *db, *user, *token_file, *user_header, *site_key, *leads;
 	const char *hosts[NAMES_MAX + 1], *all[NAMES_MAX + 1]; /* all: users who may see all */
 	size_t nhosts, nall;
 	uint16_t port;
@@ -48,12 +48,28 @@ static bool sees_all(const struct serving *s, const char *user)
 	return false;
 }
 
-/* Whose pages: NULL for all. 0, or the status of a refusal. */
-static int whose(const struct serving *s, const struct web_request *r, char hashed[USER_TEXT_MAX],
-		 const char **ret_user)
+/* Who asks, and what they see. */
+struct asking {
+	const char *user; /* NULL: all */
+	char hashed[USER_TEXT_MAX];
+	struct leads leads;
+};
+
+static int see_own(const struct serving *s, const char *name, struct asking *ret_who, struct error *e)
+{
+	ret_who->user = name;
+	int rc = s->leads != NULL ? leads_read(s->leads, name, &ret_who->leads, e) : 0;
+	if (rc < 0 || s->site_key == NULL)
+		return rc;
+	ret_who->user = ret_who->hashed;
+	return user_hash_by(s->site_key, name, ret_who->hashed, e);
+}
+
+/* 0, or the status of a refusal. */
+static int who_asks(const struct serving *s, const struct web_request *r, struct asking *ret_who)
 {
 	struct error e;
-	*ret_user = s->user;
+	*ret_who = (struct asking){.user = s->user};
 	if (s->user_header == NULL)
 		return 0;
 	const char *name = web_header(r, s->user_header);
@@ -61,15 +77,10 @@ static int whose(const struct serving *s, const struct web_request *r, char hash
 		return 403;
 	if (sees_all(s, name))
 		return 0;
-	*ret_user = name;
-	if (s->site_key == NULL)
+	if (see_own(s, name, ret_who, &e) == 0)
 		return 0;
-	if (user_hash_by(s->site_key, name, hashed, &e) < 0) {
-		complain(&e);
-		return 500;
-	}
-	*ret_user = hashed;
-	return 0;
+	complain(&e);
+	return 500;
 }
 
 /* ---- answers ---- */
@@ -94,9 +105,9 @@ static const char *type_of(const char *name)
 	return dot != NULL && strcmp(dot, ".json") == 0 ? "application/json" : "text/html; charset=utf-8";
 }
 
-static int make(struct serving *s, const char *user, const char *name, struct web_answer *a, struct error *e)
+static int make(struct serving *s, const struct asking *who, const char *name, struct web_answer *a, struct error *e)
 {
-	struct fleet_report r = {.days = 366, .jobs = 1000, .user = user};
+	struct fleet_report r = {.days = 366, .jobs = 1000, .user = who->user, .leads = &who->leads};
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
@@ -153,18 +164,21 @@ static void answer(void *context, const struct web_request *r, struct web_answer
 {
 	struct serving *s = context;
 	struct error e;
-	char hashed[USER_TEXT_MAX];
-	const char *user;
+	struct asking who;
 	if (strcmp(r->path, "metrics") == 0) {
 		give_metrics(s, r, ret_answer);
 		return;
 	}
-	int status = whose(s, r, hashed, &user);
+	int status = who_asks(s, r, &who);
 	if (status != 0) {
-		say(ret_answer, status, "The proxy in front of this server does not say who you are.\n");
+		leads_done(&who.leads);
+		say(ret_answer, status,
+		    status == 403 ? "The proxy in front of this server does not say who you are.\n"
+				  : "What you may see cannot be read; the server's standard error says why.\n");
 		return;
 	}
-	int rc = make(s, user, r->path, ret_answer, &e);
+	int rc = make(s, &who, r->path, ret_answer, &e);
+	leads_done(&who.leads);
 	if (rc == -ESRCH)
 		say(ret_answer, 404, "There are no jobs of yours yet.\n");
 	else if (rc < 0 && rc != -ENOENT) {
@@ -265,6 +279,9 @@ static int parse_option(struct serving *s, int key, const char *value)
 	case 'k':
 		s->site_key = value;
 		return 0;
+	case 'l':
+		s->leads = value;
+		return 0;
 	case 'H':
 		return add_name("host", s->hosts, &s->nhosts, value);
 	case 'a':
@@ -282,15 +299,12 @@ static int parse_option(struct serving *s, int key, const char *value)
 
 static int parse(struct serving *s, int argc, char **argv)
 {
-	static const struct option names[] = {{"db", required_argument, NULL, 'd'},
-					      {"user", required_argument, NULL, 'u'},
-					      {"token-file", required_argument, NULL, 't'},
-					      {"user-header", required_argument, NULL, 'h'},
-					      {"site-key", required_argument, NULL, 'k'},
-					      {"host", required_argument, NULL, 'H'},
-					      {"all", required_argument, NULL, 'a'},
-					      {"port", required_argument, NULL, 'p'},
-					      {NULL, 0, NULL, 0}};
+	static const struct option names[] = {
+		{"db", required_argument, NULL, 'd'},	      {"user", required_argument, NULL, 'u'},
+		{"token-file", required_argument, NULL, 't'}, {"user-header", required_argument, NULL, 'h'},
+		{"site-key", required_argument, NULL, 'k'},   {"leads", required_argument, NULL, 'l'},
+		{"host", required_argument, NULL, 'H'},	      {"all", required_argument, NULL, 'a'},
+		{"port", required_argument, NULL, 'p'},	      {NULL, 0, NULL, 0}};
 	int key, code = 0;
 	opterr = 0;
 	while (code == 0 && (key = getopt_long(argc, argv, "", names, NULL)) != -1)
@@ -303,8 +317,9 @@ static int parse(struct serving *s, int argc, char **argv)
 		return usage_error("fleet",
 				   "--user-header needs --token-file, or any user of this machine could say who they "
 				   "are, and excludes --user");
-	if (s->user_header == NULL && (s->nall > 0 || s->site_key != NULL))
-		return usage_error("fleet", "--all and --site-key say something of users whom --user-header names");
+	if (s->user_header == NULL && (s->nall > 0 || s->site_key != NULL || s->leads != NULL))
+		return usage_error("fleet",
+				   "--all, --leads and --site-key say something of users whom --user-header names");
 	return 0;
 }
 
@@ -341,6 +356,9 @@ static int serve(int argc, char **argv)
 	if (code != 0)
 		return code;
 	if (find_token(&s, token, &e) < 0)
+		return complain(&e);
+	struct leads nobody = {0};
+	if (s.leads != NULL && leads_read(s.leads, "", &nobody, &e) < 0)
 		return complain(&e);
 	estimate_at_first(&s);
 	if (fleet_open(s.db, FLEET_READ, &s.f, &e) < 0)

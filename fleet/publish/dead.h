@@ -9,3 +9,5 @@ int dead_letter(const char *directory, const char *destination, const struct pub
 		struct error *e);
 /* The text of it, one line; NULL without memory, to be freed by cJSON_free(). */
 char *dead_text(const char *destination, const char *reason, const char *record);
+/* Remove those of a user's records. 0 or -errno with text. */
+int dead_forget(const char *directory, const char *user, struct error *e);

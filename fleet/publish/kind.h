@@ -24,6 +24,13 @@ struct publish_batch {
 	const struct totals *totals; /* for kinds with add(): with this batch in them */
 };
 
+/* A request that is no batch. */
+struct publish_request {
+	struct buf url, body;
+	const char *content_type;
+};
+enum publish_step { FORGET_COUNT, FORGET_REMOVE };
+
 /* What a server says of one record. */
 struct publish_fate {
 	enum { FATE_ARRIVED, FATE_LATER, FATE_REFUSED } what;
@@ -48,6 +55,12 @@ struct publish_kind {
 	/* For servers that hold sums in place of records: what a record adds to them. It is called once for each step.
 	 * Not 0: out of memory. */
 	int (*add)(const struct publish_record *r, struct totals *totals);
+	/* The request that asks how many records of a user there are, or removes them; false: there is none. NULL: it
+	 * has no records, or cannot. */
+	bool (*forget)(const struct destination *d, const char *user, enum publish_step step,
+		       struct publish_request *ret_r);
+	/* How many, of the answer; negative: it cannot be understood. */
+	int64_t (*left)(const char *answer);
 	const char *method; /* NULL: POST */
 	/* Set for kinds that append to a file in place of a request. */
 	void (*append)(const struct publish_batch *b, struct buf *ret_body);

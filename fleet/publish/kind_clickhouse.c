@@ -8,6 +8,7 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *missing(const struct destination *d)
@@ -73,10 +74,45 @@ static void encode(const struct publish_batch *b, struct buf *ret_body)
 		put_row(ret_body, &b->records[i]);
 }
 
+/* A text in quotes, where a backslash escapes. */
+static void put_string(struct buf *b, const char *text)
+{
+	buf_u8(b, '\'');
+	for (; *text != '\0'; text++) {
+		if (*text == '\'' || *text == '\\')
+			buf_u8(b, '\\');
+		buf_u8(b, (uint8_t)*text);
+	}
+	buf_u8(b, '\'');
+}
+
+/* It removes rows by and by: who asks sees when none is left. */
+static bool forget(const struct destination *d, const char *user, enum publish_step step, struct publish_request *ret_r)
+{
+	ret_r->content_type = "text/plain; charset=utf-8";
+	publish_base(d, &ret_r->url);
+	buf_str(&ret_r->url, "/?database=");
+	publish_percent(&ret_r->url, d->database);
+	buf_str(&ret_r->body, step == FORGET_COUNT ? "SELECT count() FROM " : "ALTER TABLE ");
+	put_quoted(&ret_r->body, d->table != NULL ? d->table : "jobs");
+	buf_str(&ret_r->body, step == FORGET_COUNT ? " WHERE user = " : " DELETE WHERE user = ");
+	put_string(&ret_r->body, user);
+	return true;
+}
+
+static int64_t left(const char *answer)
+{
+	char *end;
+	long long n = strtoll(answer, &end, 10);
+	return end != answer && strspn(end, "\r\n") == strlen(end) ? n : -1;
+}
+
 const struct publish_kind publish_clickhouse = {
 	.name = "clickhouse",
 	.content_type = "application/x-ndjson",
 	.missing = missing,
 	.url = url,
 	.encode = encode,
+	.forget = forget,
+	.left = left,
 };

@@ -93,6 +93,43 @@ static int fates(const char *answer, size_t n, struct publish_fate *ret_fates)
 	return understood ? 0 : -EBADMSG;
 }
 
+/* Counting adds up values of the field as well, which is an error where the index template was not put and the field
+ * is words: there a user's name would be found in those of others, and nothing is removed. */
+static bool forget(const struct destination *d, const char *user, enum publish_step step, struct publish_request *ret_r)
+{
+	cJSON *top = cJSON_CreateObject();
+	json_put_text(json_object(json_object(top, "query"), "term"), "user", user);
+	if (step == FORGET_COUNT) {
+		cJSON *terms = json_object(json_object(json_object(top, "aggs"), "users"), "terms");
+		json_put_text(terms, "field", "user");
+		json_put(terms, "size", 1);
+		cJSON_AddBoolToObject(top, "track_total_hits", true);
+		json_put(top, "size", 0);
+	}
+	char *text = json_print(top);
+	ret_r->content_type = "application/json";
+	publish_base(d, &ret_r->url);
+	buf_u8(&ret_r->url, '/');
+	publish_percent(&ret_r->url, d->index);
+	buf_str(&ret_r->url, step == FORGET_COUNT ? "/_search?filter_path=hits.total"
+						  : "/_delete_by_query?refresh=true&conflicts=proceed");
+	buf_str(&ret_r->body, text != NULL ? text : "");
+	ret_r->body.failed |= text == NULL;
+	cJSON_free(text);
+	cJSON_Delete(top);
+	return true;
+}
+
+/* {"hits": {"total": {"value": N}}}; before version 7 {"hits": {"total": N}}. */
+static int64_t left(const char *answer)
+{
+	cJSON *a = cJSON_Parse(answer);
+	const cJSON *hits = json_item(a, "hits"), *total = json_item(hits, "total");
+	int64_t n = cJSON_IsObject(total) ? json_int(total, "value", -1) : json_int(hits, "total", -1);
+	cJSON_Delete(a);
+	return n;
+}
+
 const struct publish_kind publish_elasticsearch = {
 	.name = "elasticsearch",
 	.content_type = "application/x-ndjson",
@@ -101,4 +138,6 @@ const struct publish_kind publish_elasticsearch = {
 	.encode = encode,
 	.headers = headers,
 	.fates = fates,
+	.forget = forget,
+	.left = left,
 };

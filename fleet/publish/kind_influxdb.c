@@ -170,6 +170,78 @@ static void encode(const struct publish_batch *b, struct buf *ret_body)
 		put_record(ret_body, b->records[i].json);
 }
 
+/* ---- what is removed ---- */
+
+/* A value as put_tag() leaves it, in quotes of that kind. */
+static void put_value(struct buf *b, const char *text, char quote)
+{
+	const char special[] = {quote, '\0'};
+	buf_u8(b, (uint8_t)quote);
+	put_escaped(b, text, special, false);
+	buf_u8(b, (uint8_t)quote);
+}
+
+static void forget_1(const struct destination *d, const char *user, enum publish_step step, struct publish_request *r)
+{
+	_cleanup_buf_ struct buf q = {0};
+	buf_str(&q, step == FORGET_COUNT ? "SELECT count(complete) FROM mpitrace_job WHERE \"user\" = "
+					 : "DELETE FROM mpitrace_job WHERE \"user\" = ");
+	put_value(&q, user, '\'');
+	buf_u8(&q, 0);
+	r->content_type = "application/x-www-form-urlencoded";
+	buf_str(&r->url, "/query?db=");
+	publish_percent(&r->url, d->database);
+	buf_str(&r->body, "q=");
+	publish_percent(&r->body, buf_failed(&q) ? "" : (const char *)q.data);
+	r->body.failed |= buf_failed(&q);
+}
+
+static void forget_2(const struct destination *d, const char *user, struct publish_request *r)
+{
+	_cleanup_buf_ struct buf q = {0};
+	cJSON *top = cJSON_CreateObject();
+	buf_str(&q, "_measurement=\"mpitrace_job\" AND user=");
+	put_value(&q, user, '"');
+	buf_u8(&q, 0);
+	json_put_text(top, "start", "1970-01-01T00:00:00Z");
+	json_put_text(top, "stop", "2200-01-01T00:00:00Z");
+	json_put_text(top, "predicate", buf_failed(&q) ? "" : (const char *)q.data);
+	char *text = json_print(top);
+	r->content_type = "application/json";
+	buf_str(&r->url, "/api/v2/delete?bucket=");
+	publish_percent(&r->url, d->bucket);
+	buf_str(&r->url, "&org=");
+	publish_percent(&r->url, d->org);
+	buf_str(&r->body, text != NULL ? text : "");
+	r->body.failed |= text == NULL || buf_failed(&q);
+	cJSON_free(text);
+	cJSON_Delete(top);
+}
+
+/* 2.x is told to remove, and not asked. */
+static bool forget(const struct destination *d, const char *user, enum publish_step step, struct publish_request *ret_r)
+{
+	publish_base(d, &ret_r->url);
+	if (d->database != NULL)
+		forget_1(d, user, step, ret_r);
+	else if (step == FORGET_REMOVE)
+		forget_2(d, user, ret_r);
+	return d->database != NULL || step == FORGET_REMOVE;
+}
+
+/* {"results": [{"series": [{"values": [[TIME, N]]}]}]}; without a series for none. */
+static int64_t left(const char *answer)
+{
+	cJSON *a = cJSON_Parse(answer);
+	const cJSON *result = json_first(a, "results"), *series = json_first(result, "series"),
+		    *row = json_first(series, "values");
+	int64_t n = cJSON_IsObject(result) && json_item(result, "error") == NULL ? 0 : -1;
+	if (n == 0 && series != NULL)
+		n = cJSON_IsNumber(cJSON_GetArrayItem(row, 1)) ? (int64_t)cJSON_GetArrayItem(row, 1)->valuedouble : -1;
+	cJSON_Delete(a);
+	return n;
+}
+
 const struct publish_kind publish_influxdb = {
 	.name = "influxdb",
 	.content_type = "text/plain; charset=utf-8",
@@ -177,4 +249,6 @@ const struct publish_kind publish_influxdb = {
 	.url = url,
 	.encode = encode,
 	.headers = headers,
+	.forget = forget,
+	.left = left,
 };

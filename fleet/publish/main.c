@@ -2,6 +2,7 @@
  * mpitrace.conf says. A program of its own, so that what a node runs is not linked with libcurl. */
 #include "base/command.h"
 #include "base/json.h"
+#include "fleet/publish/forget.h"
 #include "fleet/publish/metrics.h"
 #include "fleet/publish/program.h"
 #include "fleet/publish/send.h"
@@ -20,7 +21,7 @@
 #define INTERVAL_S 30
 
 struct options {
-	const char *config, *state, *metrics;
+	const char *config, *state, *metrics, *forget_user;
 	bool follow, dry_run, check, status, dead, revive, forget, json, account;
 	int64_t interval_ns;
 	char **paths;
@@ -288,6 +289,17 @@ static int dry_run(struct publisher *p, struct error *e)
 	return rc;
 }
 
+/* At each destination, also when one of them fails; the worst of what became of it. */
+static int forget_user(struct publisher *p, struct error *e)
+{
+	int worst = EXIT_DONE, rc = publish_forget_here(&p->s, p->o->forget_user, e);
+	for (size_t i = 0; i < p->all.all.n && rc == 0; i++) {
+		int code = publish_forget_there(&p->s, &p->all.all.at[i], p->http[i], p->o->forget_user, stdout);
+		worst = code > worst ? code : worst;
+	}
+	return rc < 0 ? rc : worst;
+}
+
 /* ---- all of it ---- */
 
 static int read_config(struct publisher *p, struct error *e)
@@ -302,7 +314,8 @@ static int read_config(struct publisher *p, struct error *e)
 		return -EINVAL;
 	if (p->all.all.n == 0)
 		return fail(e, -ENOENT, "%s: has no [destination NAME]; mpitrace-publish(1) shows some", p->o->config);
-	bool looks = p->o->check || p->o->status || p->o->dead || p->o->revive || p->o->forget;
+	bool looks =
+		p->o->check || p->o->status || p->o->dead || p->o->revive || p->o->forget || p->o->forget_user != NULL;
 	return looks || p->o->npaths > 0 || *p->outbox != '\0'
 		       ? 0
 		       : fail(e, -ENOENT, "%s: names no outbox; say which PATH to take records from", p->o->config);
@@ -331,6 +344,8 @@ static int work(struct publisher *p, struct error *e)
 		return rc;
 	if (o->dry_run)
 		return dry_run(p, e);
+	if (o->forget_user != NULL)
+		return forget_user(p, e);
 	if (o->dead)
 		return state_print_dead(&p->s, stdout, e);
 	if (o->revive || o->forget)
@@ -390,6 +405,8 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->revive = true;
 	else if (key == 'x')
 		o->forget = true;
+	else if (key == 'u')
+		o->forget_user = value;
 	else if (key == 'm')
 		o->metrics = value;
 	else if (key == 'j')
@@ -404,14 +421,21 @@ static int parse_option(struct options *o, int key, const char *value)
 
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{"config", required_argument, NULL, 'c'},   {"state", required_argument, NULL, 's'},
-		{"interval", required_argument, NULL, 'i'}, {"follow", no_argument, NULL, 'f'},
-		{"dry-run", no_argument, NULL, 'n'},	    {"check", no_argument, NULL, 'k'},
-		{"status", no_argument, NULL, 't'},	    {"dead", no_argument, NULL, 'd'},
-		{"revive", no_argument, NULL, 'r'},	    {"forget", no_argument, NULL, 'x'},
-		{"metrics", required_argument, NULL, 'm'},  {"json", no_argument, NULL, 'j'},
-		{"sacct", no_argument, NULL, 'a'},	    {NULL, 0, NULL, 0}};
+	static const struct option names[] = {{"config", required_argument, NULL, 'c'},
+					      {"state", required_argument, NULL, 's'},
+					      {"interval", required_argument, NULL, 'i'},
+					      {"follow", no_argument, NULL, 'f'},
+					      {"dry-run", no_argument, NULL, 'n'},
+					      {"check", no_argument, NULL, 'k'},
+					      {"status", no_argument, NULL, 't'},
+					      {"dead", no_argument, NULL, 'd'},
+					      {"revive", no_argument, NULL, 'r'},
+					      {"forget", no_argument, NULL, 'x'},
+					      {"metrics", required_argument, NULL, 'm'},
+					      {"json", no_argument, NULL, 'j'},
+					      {"sacct", no_argument, NULL, 'a'},
+					      {"forget-user", required_argument, NULL, 'u'},
+					      {NULL, 0, NULL, 0}};
 	struct options o = {
 		.config = POLICY_FILE, .state = PUBLISH_STATE, .interval_ns = INTERVAL_S * INT64_C(1000000000)};
 	int c, code = -1;
@@ -425,6 +449,9 @@ int main(int argc, char **argv)
 		return code;
 	if (o.revive && o.forget)
 		return usage_error("publish", "--revive sends dead records again, --forget gives them up: one of them");
+	bool looks = o.dry_run || o.check || o.status || o.dead || o.revive || o.forget || o.follow;
+	if (o.forget_user != NULL && (*o.forget_user == '\0' || looks || argc - 1 > optind))
+		return usage_error("publish", "--forget-user takes the name of a user, and goes with no other work");
 	o.paths = argv + 1 + optind;
 	o.npaths = argc - 1 - optind;
 	return publish(&o);

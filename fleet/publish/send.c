@@ -55,8 +55,7 @@ static int postpone(struct state *s, const struct destination *d, const char *wh
 
 /* ---- a file ---- */
 
-/* What a killed run wrote behind the committed length is cut off; a file that is another one now is taken as it is. */
-static int open_file(struct state *s, const struct destination *d, int *ret_fd, int64_t *ret_at, struct error *e)
+int publish_open_file(struct state *s, const struct destination *d, int *ret_fd, int64_t *ret_at, struct error *e)
 {
 	char which[64], was[64];
 	struct stat st;
@@ -102,7 +101,7 @@ static int append(struct state *s, const struct destination *d, const struct bat
 	struct error why = {""};
 	int fd = -1;
 	int64_t at = 0;
-	int rc = open_file(s, d, &fd, &at, &why);
+	int rc = publish_open_file(s, d, &fd, &at, &why);
 	if (rc < 0)
 		return postpone(s, d, why.text, 0, e);
 	state_turn_end();

@@ -15,3 +15,6 @@ int publish_send(struct state *s, const struct destination *d, struct http *h, c
 int publish_show(struct state *s, const struct destination *d, FILE *to, struct error *e);
 /* Can it be reached, or written? ret_text: what there is to say. 0 or -errno. */
 int publish_reach(const struct destination *d, struct http *h, char ret_text[256]);
+/* A file to append to at *ret_at: what a killed run wrote behind the committed length is cut off; one that is another
+ * one now is taken as it is. */
+int publish_open_file(struct state *s, const struct destination *d, int *ret_fd, int64_t *ret_at, struct error *e);

@@ -3,6 +3,7 @@
 are found and no others; pages hold what the database holds and nothing that runs; questions only read. Environment: MAKE_FLEET, MPITRACE."""
 import calendar
 import csv
+import email
 import glob
 import hashlib
 import base64
@@ -71,7 +72,7 @@ def ingest(t, place):
     t.equal('and in the sums', fleet('check', '--db', db).returncode, 0)
     for name, text in (('not JSON', '{'), ('another schema', '{"schema":"x"}'), ('no beginning', json.dumps(dict(records[0], start=None))),
                        ('no id', json.dumps(dict(records[0], id=''))), ('too long', json.dumps(dict(records[0], program='x' * 9000))),
-                       ('a hole of nothing', 'null'), ('numbers that are none', '{"schema":"mpitrace/job/1","id":[],"start":1e999}')):
+                       ('two users', json.dumps(records[0])[:-1] + ', "us\\u0065r": "mallory"}'), ('a hole of nothing', 'null'), ('numbers that are none', '{"schema":"mpitrace/job/1","id":[],"start":1e999}')):
         run = fleet('ingest', '-', '--db', db, input=text + '\n')
         t.check('%s: left out, and said' % name, run.returncode == 4 and '1 left out' in run.stdout and 'standard input:1' in run.stderr, run)
     doubtful(t, place, records)
@@ -249,6 +250,15 @@ def killed(t, place):
     os.unlink(path)
 
 
+def at_once(t, place):
+    """Several that make a database at once wait for each other."""
+    db = place + '/at_once.db'
+    all_of_them = [subprocess.Popen([MPITRACE, 'fleet', 'ingest', place + '/all.ndjson', '--db', db], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(6)]
+    said = [p.communicate()[0] for p in all_of_them]
+    t.equal('who comes at once waits', ([p.returncode for p in all_of_them], sum(int(x.split()[0]) if x[0].isdigit() else 0 for x in said)), ([0] * 6, 300))
+    t.equal('and it is whole', fleet('check', '--db', db).returncode, 0)
+
+
 def full(t, place):
     """A disk that is full: said, nothing half, and a repeat ends with each record once. Few bytes a file stand for the disk."""
     db, path = place + '/full.db', place + '/full.ndjson'
@@ -317,6 +327,12 @@ def over_time(t, place):
     t.check('hung jobs are one, with all their hours', abs(said['hung']['core_hours'] - hung['h']) < 1 and len(said['hung']['letters']) == hung['k'] and hung['n'] > 15, (said.get('hung'), hung))
     t.check('slow nodes are one, to who runs the machine', all(n in said['node']['letters'][0]['text'] for n in nodes) and [l['to'] for l in said['node']['letters']] == [None], said.get('node'))
     t.equal('users who hardly compute are one, and nobody else is', sorted(l['to'] for l in said['little useful']['letters']), sorted(planted['wasteful']))
+    early = json.loads(monday('2025-01-27', '--json'))
+    t.equal('a week before they became slow none of them is named', [n for n, d in planted['faults'].items() if d > day('2025-01-27') and n in json.dumps(early)], [])
+    cost = lambda said: {s['kind']: s['core_hours'] for s in said['sentences']}['node']
+    want = lambda a, b: sum(r['lost'] for r in ask(db, "select lost from node_days where day>=%d and day<%d" % (day(a), day(b))))
+    t.check('what slow nodes cost is of that week', abs(cost(second) - want('2025-03-24', '2025-03-31')) < 1 and abs(cost(first) - want('2025-03-17', '2025-03-24')) < 1 and cost(first) != cost(second), (cost(first), cost(second)))
+    t.check('and of all weeks what the nodes cost', abs(sum(r['lost_at_most'] for r in nodes.values()) - want('2024-01-01', '2026-01-01')) < 1, nodes)
     t.check('their letters are ready, with a link', 'Dear %s,' % planted['wasteful'][0] in text and 'https://fleet.example.org/user-' in text, text[:3000])
     t.equal('it says what has become of what it said before', sorted(b['text'] for b in second['before']), sorted(s['text'] for s in first['sentences']))
     t.check('in a word', {b['became'] for b in second['before']} <= {'gone', 'less', 'the same', 'more'}, second['before'])
@@ -330,6 +346,47 @@ def over_time(t, place):
     t.check('a day that is none is one error', wrong.returncode == 2 and 'tomorrow' in wrong.stderr, wrong)
 
 
+def mailed(t, place):
+    """Monday's mail of hostile, unnamed and small jobs: each sentence is ours, in one line, and true; each link leads somewhere."""
+    db = place + '/mail.db'
+    week = [r for r in map(json.loads, lines(place + '/quarter.ndjson')) if '2025-03-24' <= r['start'] < '2025-03-31']
+    hung = next(r for r in week if r['hung_core_hours'] > 0)
+
+    def mail(records, *more):
+        for path in glob.glob(db + '*'):
+            os.unlink(path)
+        fleet('ingest', '-', '--db', db, input='\n'.join(map(json.dumps, records)))
+        read = lambda *form: fleet('monday', '--db', db, '--until', '2025-03-31', '--url', 'https://fleet.example.org', *form).stdout
+        return json.loads(read('--json')), read()
+
+    evil = 'a\nSubject: x\u009b\u009b\u202e'
+    said, text = mail([dict(hung, id='evil', job_id=evil, user=evil, program='/x/' + evil),
+                       dict(week[0], id='cause', user=evil, core_hours=5000, issues=[{'issue': evil, 'severity': 'high', 'loss_core_hours': 1000, 'what': evil}])])
+    texts = [x for s in said['sentences'] for x in (s['text'], *(l['text'] for l in s['letters']))]
+    t.equal('no name breaks a line, or turns its direction', [x for x in texts if x.count('\n') != (3 if x.startswith('Dear') else 0) or '\u202e' in x or '\u009b' in x], [])
+    t.check('as they are in the mail', len(texts) == 4 and [l for l in text.splitlines() if l.startswith('Subject')] == text.splitlines()[:1], text)
+    said, text = mail([dict(r, user=None, id='u%d' % i) for i, r in enumerate([hung] + week[:50])])
+    t.check('who is not named is nobody\'s "dear"', 'Dear' not in text and 'For the user of these jobs' in text and not re.search(r'\bof  ?\(', text), text[:1500])
+    said, text = mail([dict(hung, core_hours=0.3, hung_core_hours=0.2)])
+    t.check('small numbers are no zeros', 'held 0.2 core-hours' in text and not re.search(r'\b0 (core-hours|of)', text), text[:800])
+    said, text = mail([dict(r, program='/home/u%d/a.out' % (i % 3)) for i, r in enumerate(week[:60])])
+    lost = [s['text'] for s in said['sentences'] if s['kind'] == 'program lost']
+    t.check('programs of one name are told apart by their paths', len(lost) == 3 and len({s.split()[0] for s in lost}) == 3 and all(s.startswith('/home/u') for s in lost), lost)
+    idle = [dict(r, user='idler', hours=dict(r['hours'], idle=0.8 * r['core_hours'])) if i % 2 else r for i, r in enumerate(week[:200])]
+    said, text = mail(idle)
+    sums = ask(db, 'select total(core_hours * (1 - useful)) as h from jobs')[0]['h']
+    t.check('nobody could save more than was not useful', 0 < said['could_be_saved'] <= sums * (1 + 1e-9), (said['could_be_saved'], sums))
+    t.equal('idle processors are said once', [s['kind'] for s in said['sentences'] if any(l['to'] == 'idler' for l in s['letters']) and s['kind'] in ('idle', 'little useful')], ['idle'])
+    said, text = mail([dict(r, program=r['program'] + '-\u00fc') for r in week])
+    got = email.message_from_bytes(text.encode())
+    t.check('a mail reader knows its letters', '-\u00fc lost' in got.get_payload(decode=True).decode(got.get_content_charset() or 'ascii', 'replace'), text[:400])
+    fleet('report', '--db', db, '-o', place + '/mail', '--days', '0', '--jobs', '0')
+    links = re.findall(r'https://fleet.example.org/(\S+)', text)
+    t.equal('each of its links leads to a page that `fleet report` writes', [l for l in links if not os.path.exists(place + '/mail/' + l)], [])
+    page = open(place + '/mail/monday.html').read()
+    t.check('as on the page', len(links) > 10 and set(links) == set(re.findall(r'<a href="([^"]+)">The page that it is about', page)), links)
+
+
 def forgotten(t, place):
     """Of a user who asks for it nothing stays in the file, and all else is as if they had never been there."""
     made(place + '/all.nd', 800, '--nodes', '40', '--slow', '1', '--wasteful', '1')
@@ -338,6 +395,7 @@ def forgotten(t, place):
     for i, r in enumerate(records): # a program in their home, of theirs alone
         if r['user'] == user:
             r['program'] = '/home/%s/bin/own%d' % (user, i)
+            r['account'] = r['partition'] = user
     odd = dict(next(r for r in records if r['user'] == user), start='2050-01-01T00:00:00Z', id='odd')
     run = lambda db, some: fleet('ingest', '-', '--db', db, input='\n'.join(map(json.dumps, some)))
     a, b = place + '/with.db', place + '/without.db'
@@ -347,7 +405,7 @@ def forgotten(t, place):
         fleet('monday', '--db', db, '--until', '2025-06-02')
     held = open(a, 'rb').read()
     out = fleet('forget', '--user', user, '--db', a)
-    t.equal('a user is forgotten', (out.returncode, out.stdout), (0, '%d jobs of %s removed\n' % (sum(r['user'] == user for r in records), user)))
+    t.equal('a user is forgotten', (out.returncode, out.stdout), (0, '%d jobs of %s removed, 1 records that were set aside\n' % (sum(r['user'] == user for r in records), user)))
     t.check('nothing of them stays in the file', user.encode() in held and all(user.encode() not in open(p, 'rb').read() for p in glob.glob(a + '*')), glob.glob(a + '*'))
     fleet('report', '--db', b, '-o', place + '/forgotten')
     for sql in ('select count(*) as n, round(total(core_hours), 3) as h from jobs', 'select outcome, sum(jobs) as n, round(sum(core_hours), 2) as h from outcomes group by 1 having n > 0 order by 1',
@@ -355,6 +413,10 @@ def forgotten(t, place):
         t.equal('as if they had never been there: ' + sql, ask(a, sql), ask(b, sql))
     t.equal('the file is whole', fleet('check', '--db', a).returncode, 0)
     out = fleet('forget', '--user', user, '--db', a)
+    run(b, [dict(odd, user='justonce'), dict(records[0], id='short', user='e')])
+    said = ask(b, 'select count(*) as n from mondays')
+    t.equal('also one of whom there is only what was set aside', (fleet('forget', '--user', 'justonce', '--db', b).returncode, b'justonce' in open(b, 'rb').read()), (0, False))
+    t.equal('whose name is part of a word takes no sentence along', (fleet('forget', '--user', 'e', '--db', b).returncode, ask(b, 'select count(*) as n from mondays')), (0, said))
     t.check('who is not there is one error', out.returncode == 3 and user in out.stderr, out)
 
 
@@ -429,6 +491,41 @@ def own_pages(t, place, db):
     shutil.rmtree(out)
 
 
+def anybody(t, place, db):
+    """Figures for anybody: each number is of so many users, and nobody is named."""
+    out, least = place + '/public', 5
+    run = fleet('report', '--db', db, '--public', str(least), '-o', out)
+    t.equal('figures for anybody are a page and its data', (run.returncode, run.stderr, sorted(os.listdir(out))), (0, '', ['figures.csv', 'figures.json', 'index.html']))
+    cells, users = {}, {}
+    records = [json.loads(x) for x in lines(place + '/year.ndjson')]
+    day = lambda r: calendar.timegm(time.strptime(r['start'][:10], '%Y-%m-%d')) // 86400
+    for r in records:
+        key = time.strftime('%Y-%m-%d', time.gmtime(day(r) // 7 * 7 * 86400)), os.path.basename(r['program'])
+        cells[key] = cells.get(key, 0) + r['core_hours']
+        users.setdefault(key, set()).add(r['user'])
+    shown = {(r['week'], r['program']): float(r['core_hours']) for r in csv.DictReader(io.StringIO(open(out + '/figures.csv', newline='').read()))}
+    weeks = {w for w, _ in shown}
+    others = {w: [k for k in cells if k[0] == w and k not in shown] for w in weeks}
+    t.check('it has weeks, programs and others', len(weeks) > 40 and len({p for _, p in shown}) > 10 and (sorted(weeks)[3], '') in shown, len(shown))
+    t.equal('each program in a week is of enough users', [k for k in shown if k[1] and len(users[k]) < least], [])
+    t.equal('so are the others', [w for w in weeks if others[w] and ((w, '') in shown) != (len(set().union(*(users[k] for k in others[w]))) >= least)], [])
+    wrong = [k for k, hours in shown.items() if abs(hours - (cells[k] if k[1] else sum(cells[x] for x in others[k[0]]))) > 1e-3 * hours]
+    t.equal('and the numbers are theirs', wrong, [])
+    text = ''.join(open(out + '/' + name, encoding='utf-8').read() for name in os.listdir(out))
+    named = {str(r[k]) for r in records[:2000] for k in ('user', 'account', 'id', 'program')} | {'nodes.html', 'users.html'}
+    t.equal('nobody is named', sorted(x for x in named if x in text)[:5], [])
+    run = fleet('report', '--db', db, '--public', '1000', '-o', out)
+    t.check('of fewer users there is nothing', run.returncode == 0 and 'too few users' in open(out + '/index.html').read() and len(lines(out + '/figures.csv')) == 1, run)
+    few = [dict(records[0], id='p%d' % i, user='u%d' % i, program='/a/x' if i < 5 else '/a/y', start='2025-03-0%dT00:00:00Z' % (i % 5 + 1)) for i in range(6)]
+    fleet('ingest', '-', '--db', place + '/few.db', input='\n'.join(map(json.dumps, few + [dict(few[0], id='end', start='2025-04-01T00:00:00Z')])))
+    fleet('report', '--db', place + '/few.db', '--public', '5', '-o', out)
+    got = [(r['program'], int(r['jobs'])) for r in csv.DictReader(io.StringIO(open(out + '/figures.csv', newline='').read()))]
+    t.equal('one user beside five is no others of one', got, [('', 6)])
+    for words in (('--public', '1'), ('--public', 'x'), ('--public', '5', '--user', 'user001')):
+        t.equal('%s: wrong use' % (words,), fleet('report', '--db', db, '-o', out, *words).returncode, 2)
+    shutil.rmtree(out)
+
+
 def hostile(t, place):
     db, out = place + '/evil.db', place + '/evil'
     r = json.loads(lines(place + '/few.ndjson')[0])
@@ -446,6 +543,34 @@ def hostile(t, place):
     run = fleet('query', "select 'a' || char(27) || '[31m'", '--db', db)
     t.check('and reach no terminal as more than text', '\x1b' not in run.stdout, run)
     shutil.rmtree(out)
+
+
+def only_read(t, place, db):
+    """Who may write neither the file nor its directory can ask, also while records come in."""
+    if os.geteuid() != 0:
+        print('# not root: not tried as somebody who may only read')
+        return
+    os.chmod(place, 0o755)
+    os.mkdir(place + '/read')
+    own = place + '/read/f.db'
+    fleet('ingest', place + '/few.ndjson', '--db', own)
+    for path in glob.glob(own + '*'):
+        os.chmod(path, 0o644)
+    somebody = {'user': 65534, 'group': 65534, 'extra_groups': [], 'cwd': '/'}
+    try:
+        subprocess.run([MPITRACE, '--version'], capture_output=True, check=True, **somebody)
+    except (OSError, subprocess.CalledProcessError):
+        print('# nobody may not run this build: not tried as somebody who may only read')
+        return
+    run = fleet('query', 'select count(*) as n from jobs', '--db', own, '--csv', **somebody)
+    t.equal('who may only read can ask', (run.returncode, run.stdout.split()), (0, ['n', '4']))
+    run = fleet('ingest', place + '/few.ndjson', '--db', own, **somebody)
+    t.check('and changes nothing', run.returncode == 3 and 'f.db' in run.stderr, run)
+    with sqlite3.connect(own) as c: # what a writer has not put back yet
+        c.execute('update jobs set ranks=4711')
+        c.commit()
+        run = fleet('query', 'select distinct ranks as n from jobs', '--db', own, '--csv', **somebody)
+        t.equal('and sees what has come in', (run.returncode, run.stdout.split()), (0, ['n', '4711']))
 
 
 def questions(t, place, db):
@@ -483,6 +608,7 @@ def main():
         ingest(t, place)
         account(t, place)
         outbox(t, place)
+        at_once(t, place)
         killed(t, place)
         full(t, place)
         db = place + '/year.db'
@@ -490,12 +616,15 @@ def main():
         fleet('ingest', place + '/year.ndjson', '--db', db)
         pages(t, place, db)
         own_pages(t, place, db)
+        anybody(t, place, db)
         with open(place + '/truth.json') as f:
             judged(t, db, json.load(f))
         over_time(t, place)
+        mailed(t, place)
         forgotten(t, place)
         masters(t, place)
         hostile(t, place)
+        only_read(t, place, db)
         questions(t, place, db)
     t.end()
 

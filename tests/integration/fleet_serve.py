@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -56,6 +57,10 @@ RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../contrib/
 
 def metrics(t, place, db):
     """OpenMetrics, strictly; Prometheus' own promtool, where it can be run, takes them and the rules on them."""
+    with sqlite3.connect(db) as c: # a program in somebody's home that became worse
+        home = c.execute("select program, user from user_programs where user>0 limit 1").fetchone()
+        c.execute("update names set name='/home/' || (select name from names where id=?) || '/bin/solver' where id=?", (home[1], home[0]))
+        c.execute('insert into changes values(?, ?, 0.9, 0.8, -0.1, -0.12, -0.08, 0, 9, 9, 9, 9, 9)', (home[0], time.time() // 86400 - 3))
     s = Server(db)
     status, text = s.get('metrics')
     s.end()
@@ -75,6 +80,7 @@ def metrics(t, place, db):
     t.check('core-hours are those of the database', abs(hours - ask(db, 'select total(core_hours) as h from jobs')[0]['h']) < 1e-6 * hours, hours)
     slow = re.findall(r'^mpitrace_fleet_slow_node_ratio\{node="([^"]+)"\}', text, re.M)
     t.equal('slow nodes are those that are suspected', sorted(slow), sorted(r['node'] for r in ask(db, 'select node from node_list where suspected')))
+    t.check('a program that became worse is there', 'mpitrace_fleet_program_change_ratio{program="solver"} -0.1' in text, re.findall('.*change_ratio.*', text))
     t.equal('no user is named', [u['user'] for u in ask(db, 'select distinct user from job_list') if u['user'] in text], [])
     rules = open(RULES + '/fleet.rules.yml').read()
     t.equal('rules ask for metrics that there are', sorted(set(re.findall(r'mpitrace_fleet_\w+', rules)) - set(names)), [])
@@ -138,8 +144,9 @@ def privacy(t, place, db):
         t.equal('%s: their page' % what, (get('')[0], user in get('')[1], everybody.findall(get('')[1])), (200, True, []))
         t.equal('%s: their jobs, and no others' % what, (get('job-%d.html' % mine)[0], get('job-%d.html' % theirs)[0]), (200, 404))
         t.check('%s: their table' % what, get('jobs.csv')[0] == 200 and not everybody.search(get('jobs.csv')[1]))
-        closed = ['programs.html', 'users.html', 'nodes.html', 'jobs.html', 'user-%d.html' % numbers[other], 'user-%d.html' % numbers[user], 'users.csv', 'accounts.json',
+        closed = ['programs.html', 'users.html', 'nodes.html', 'jobs.html', 'user-%d.html' % numbers[other], 'users.csv', 'accounts.json',
                   'nodes.csv', 'changes.json', 'program-1.html', 'jobs-2025-05-05.html']
+        t.equal('%s: their page by the name that a letter has' % what, get('user-%d.html' % numbers[user]), get(''))
         t.equal('%s: nothing else' % what, [n for n in closed if get(n)[0] != 404], [])
 
     s = Server(db, '--user', user)
@@ -169,6 +176,49 @@ def privacy(t, place, db):
     s = Server(db, '--token-file', token, '--host', 'mpi.example')
     t.equal('another host is served when it was named', s.get('', ('Host', 'mpi.example'), base=s.url + TOKEN + '/')[0], 200)
     s.end()
+
+
+def leads(t, place, db):
+    """Who leads an account sees its jobs, whoever ran them, and nothing of other accounts."""
+    account, foreign = [r['account'] for r in ask(db, 'select account from job_list group by account order by count(distinct user) desc limit 2')]
+    user = ask(db, "select user from job_list where account<>'%s' and user not in (select user from job_list where account='%s') group by user order by count(*) desc limit 1" % (account, account))[0]['user']
+    numbers = {r['name']: r['id'] for r in ask(db, 'select name, id from names where kind=2')}
+    path, token = place + '/leads', place + '/token'
+
+    def write(text, mode=0o644):
+        with open(path, 'w') as f:
+            f.write(text)
+        os.chmod(path, mode)
+
+    write('# of the project\n%s\t%s # until summer\nguest %s\nguest no-such-account\n' % (user, account, account))
+    s = Server(db, '--token-file', token, '--user-header', 'X-Remote-User', '--all', 'admin', '--leads', path)
+    get = lambda name, who: s.get(name, ('X-Remote-User', who), base=s.url + TOKEN + '/')
+    own = 'account-%d.html' % numbers[account]
+    jobs = {a: [r['id'] for r in ask(db, "select id from job_list where account='%s' and user<>'%s' order by loss_core_hours desc limit 5" % (a, user))] for a in (account, foreign)}
+    theirs = {r['user'] for r in ask(db, "select distinct user from job_list where account='%s'" % account)}
+    nobodys = {r['user'] for r in ask(db, 'select distinct user from job_list')} - theirs - {user}
+    page = get(own, user)
+    t.check('a lead sees the account, and who ran what in it', page[0] == 200 and all(u in page[1] for u in theirs), page[0])
+    t.equal('and names no other user', sorted(u for u in nobodys if re.search(r'\b%s\b' % u, re.sub('/home/[^/]+/', '', page[1]))), []) # a program of metrics() lies in a home
+    total = ask(db, "select count(*) as n from job_list where account='%s'" % account)[0]['n']
+    t.check('with the sum of its jobs', '{:,} job'.format(total) in page[1], total)
+    t.equal('jobs of the account, and of no other', [[get('job-%d.html' % i, user)[0] for i in jobs[a]] for a in (account, foreign)], [[200] * 5, [404] * 5])
+    t.equal('each link of it leads somewhere', sorted({l for l in re.findall(r'href="([^"#:]+)"', page[1]) if get(l, user)[0] != 200}), [])
+    t.check('their own page leads to it', own in get('', user)[1] and 'Accounts that you lead' in get('', user)[1])
+    closed = ['account-%d.html' % numbers[foreign], 'programs.html', 'users.html', 'nodes.html', 'accounts.csv', 'users.json', 'metrics', 'jobs-2025-05-05.html']
+    t.equal('nothing else', [n for n in closed if get(n, user)[0] not in (403, 404)], [])
+    t.equal('a lead without jobs sees the account as well', (get('', 'guest')[0], own in get('', 'guest')[1], get(own, 'guest')[0], get('job-%d.html' % jobs[foreign][0], 'guest')[0]), (200, True, 200, 404))
+    t.equal('who leads none sees no account', get(own, sorted(theirs)[0])[0], 404)
+    t.equal('who may see all sees each', [get('account-%d.html' % n, 'admin')[0] for n in list(numbers.values())[:5]], [200] * 5)
+    write('')
+    t.equal('who is a lead no more sees it no more', get(own, user)[0], 404)
+    write('%s %s\n' % (user, account), 0o666)
+    t.equal('a file that anybody may write makes nobody a lead', [get(n, user)[0] for n in (own, '')], [500, 500])
+    write('%s\n' % user)
+    t.equal('nor does a line that is half', get(own, user)[0], 500)
+    s.end()
+    run = fleet('serve', '--db', db, '--token-file', token, '--user-header', 'X', '--leads', path)
+    t.check('and with such a file none begins', run.returncode == 3 and 'leads:1' in run.stderr, run)
 
 
 def hashed(t, place):
@@ -266,6 +316,7 @@ def main():
         pages(t, place, db)
         metrics(t, place, db)
         privacy(t, place, db)
+        leads(t, place, db)
         hashed(t, place)
         behind_nginx(t, place, db)
         mistakes(t, place, db)

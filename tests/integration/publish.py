@@ -2,6 +2,7 @@
 """publish.py [KILLS] - `mpitrace publish`: every record arrives, and none twice in effect, at a server that fails in every way,
 and in a file, also when it is killed at any instant (KILLS times, else 100). Environment: MAKE_FLEET, MPITRACE, PROGRAMS."""
 import collections
+import fcntl
 import glob
 import gzip
 import hashlib
@@ -10,6 +11,7 @@ import http.server
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -403,6 +405,37 @@ def test_trust(t, place, all_records):
     t.check('and removes it when it has', glob.glob(site.outbox + '/*.job.json') == [], '')
 
 
+def test_forgotten(t, place, all_records):
+    """Of a user who asks for it nothing stays at what can remove it, in the state, or on its way; of what cannot, that is said."""
+    server, path = Receiver(), place + '/out.ndjson'
+    hook = {'type': 'webhook', 'url': server.url, 'secret_file': secret_file(place), 'backoff': 0}
+    site = Site(place, 'forgotten', {'type': 'file', 'path': path}, hook, {**hook, 'url': 'http://127.0.0.1:%d/' % free_port()})
+    some = [dict(r, user='gone' if i % 3 == 0 else 'gone.not' if i % 3 == 1 else r['user']) for i, r in enumerate(all_records[:60])]
+    site.leave(*some)
+    site.run()
+    os.chmod(path, 0o644)
+    in_file = lambda: sorted(json.loads(line)['user'] for line in open(path))
+    others = sorted(r['user'] for r in some if r['user'] != 'gone')
+    in_state = lambda: b''.join(open(p, 'rb').read() for p in glob.glob(site.state + '*'))
+    t.check('before: it is there', in_file().count('gone') == 20 and b'"gone"' in in_state() and site.status()[2]['waiting'] == 60, site.status())
+    run = site.run('--forget-user', 'gone')
+    t.check('a webhook cannot be told, which is said', run.returncode == 4 and re.findall('^(d[12]): who runs it must', run.stdout, re.M) == ['d1', 'd2'], run)
+    t.equal('a file has nothing of theirs, and all of others', (run.stdout.splitlines()[0], in_file()), ('d0: 20 records removed', others))
+    t.equal('with the same rights, and no other file beside it', (os.stat(path).st_mode & 0o777, os.listdir(place).count('out.ndjson.new')), (0o644, 0))
+    t.check('nor has the state', b'"gone"' not in in_state() and b' gone\0' not in in_state() and site.status()[2]['waiting'] == 40, site.status())
+    shutil.rmtree(site.outbox)
+    os.mkdir(site.outbox)
+    site.leave(*all_records[60:70])
+    site.run()
+    t.equal('what comes later is appended', in_file(), sorted(others + [r['user'] for r in all_records[60:70]]))
+    t.equal('nobody to be forgotten is no error', site.run('--forget-user', 'stranger').stdout.splitlines()[0], 'd0: 0 records removed')
+    for words in (('--forget-user', ''), ('--forget-user', 'x', '--follow'), ('--forget-user', 'x', site.outbox), ('--forget-user',)):
+        t.check('%s: wrong use' % (words,), site.run(*words).returncode == 2, words)
+    with open(site.state + '.lock') as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        t.check('not while another one is at work', site.run('--forget-user', 'x').returncode == 5, '')
+
+
 def test_slow(t, place, all_records):
     slow, fast = Receiver(), Receiver()
     slow.free = threading.Event()
@@ -449,7 +482,7 @@ def test_kills(t, place, all_records):
 
 
 def main():
-    tests = (test_faults, test_tls, test_file, test_full_disk, test_poison, test_proxy_and_metrics, test_follow, test_slow, test_versions, test_trust, test_kills)
+    tests = (test_faults, test_tls, test_file, test_full_disk, test_poison, test_proxy_and_metrics, test_follow, test_forgotten, test_slow, test_versions, test_trust, test_kills)
     each_in_its_place(Tests(), tests, records(max(2000, 2 * KILLS)))
 
 

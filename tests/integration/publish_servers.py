@@ -108,6 +108,15 @@ def test_influxdb(t, place, all_records):
         start = ask("SELECT ranks, elapsed_s FROM mpitrace_job WHERE id = '%s'" % some[2]['id'])[0]
         t.check('values are those of the record', start['ranks'] == some[2]['ranks'] and close(start['elapsed_s'], some[2]['elapsed_s'])
                 and time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(start['time'])) == some[2]['start'], (start, some[2]))
+        user = some[2]['user']
+        theirs = sum(r['user'] == user for r in some)
+        run = site.run('--forget-user', user)
+        t.equal('InfluxDB: who is forgotten has nothing there', (run.returncode, run.stdout, ask("SELECT count(complete) FROM mpitrace_job WHERE \"user\" = '%s'" % user)),
+                (0, 'd0: %d records removed\n' % theirs, []))
+        run = site.run('--forget-user', some[0]['user'])
+        t.check('InfluxDB: a hostile name is a name', run.returncode == 0 and ' 1 records removed' in run.stdout and count()['n'] == 1500 - theirs - 1, (run, count()))
+        run = site.run('--forget-user', "x' OR \"user\" <> '")
+        t.check('InfluxDB: and removes nobody else', run.returncode == 0 and ' 0 records removed' in run.stdout and count()['n'] == 1500 - theirs - 1, (run, count()))
 
 
 class Influx2(http.server.ThreadingHTTPServer):
@@ -169,6 +178,8 @@ class Influx2Handler(http.server.BaseHTTPRequestHandler):
         s = self.server
         body = self.rfile.read(int(self.headers['Content-Length']))
         url = urllib.parse.urlparse(self.path)
+        if url.path == '/api/v2/delete':
+            return self.remove(urllib.parse.parse_qs(url.query), json.loads(body))
         want = {'org': ['an org/é'], 'bucket': ['a&b'], 'precision': ['s']}
         if url.path != '/api/v2/write' or urllib.parse.parse_qs(url.query) != want or self.headers['Authorization'] != 'Token ' + SECRET or self.headers['Content-Encoding'] != 'gzip':
             s.wrong.append((self.path, dict(self.headers)))
@@ -185,6 +196,17 @@ class Influx2Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
 
+    def remove(self, query, what):
+        s = self.server
+        m = re.fullmatch(r'_measurement="mpitrace_job" AND user="((?:[^"\\]|\\.)*)"', what['predicate'])
+        if query != {'org': ['an org/é'], 'bucket': ['a&b']} or set(what) != {'start', 'stop', 'predicate'} or not m or self.headers['Authorization'] != 'Token ' + SECRET:
+            s.wrong.append((query, what))
+        s.points = {k: v for k, v in s.points.items() if dict(k[1]).get('user') != re.sub(r'\\(.)', r'\1', m[1])}
+        self.send_response(204)
+        self.send_header('Content-Length', '0')
+        self.end_headers()
+
+
 def test_influxdb_2(t, place, all_records):
     server = Influx2()
     some = hostile(all_records[:200])
@@ -198,6 +220,10 @@ def test_influxdb_2(t, place, all_records):
     os.unlink(site.state)
     site.until_done()
     t.check('InfluxDB 2.x: and none twice', len(server.points) == 200 and not server.wrong, len(server.points))
+    gone = {some[0]['user'], some[2]['user']}
+    runs = [site.run('--forget-user', user) for user in gone]
+    t.check('InfluxDB 2.x: who is forgotten has nothing there', [r.returncode for r in runs] == [0, 0] and all('agreed' in r.stdout for r in runs) and not server.wrong, (runs, server.wrong))
+    t.equal('InfluxDB 2.x: and all others have', len(server.points), sum(r['user'] not in gone for r in some))
     server.shutdown()
 
 
@@ -296,6 +322,15 @@ def test_clickhouse(t, place, all_records):
             f.writelines(json.dumps(r) + '\n' for r in some[:3] + [later] + some[4:] + [dict(some[4], user='mallory', core_hours=0)])
         subprocess.run([MPITRACE, 'fleet', 'ingest', place + '/all.ndjson', '--db', db], check=True, capture_output=True)
         test_dashboard(t, server, db, count())
+        before, user = count(), some[2]['user']
+        theirs = int(ask("SELECT count() AS n FROM mpitrace.jobs WHERE user = '%s'" % user)[0]['n'])
+        run = site.run('--forget-user', user)
+        t.equal('ClickHouse: who is forgotten has nothing there', (run.returncode, run.stdout, ask("SELECT count() AS n FROM mpitrace.jobs WHERE user = '%s'" % user)[0]['n'], theirs > 0),
+                (0, 'd0: %d records removed\n' % theirs, '0', True))
+        run = site.run('--forget-user', some[0]['user'])
+        t.check('ClickHouse: a hostile name is a name', run.returncode == 0 and ' 1 records removed' in run.stdout, run)
+        run = site.run('--forget-user', "x' OR user <> '")
+        t.check('ClickHouse: and removes nobody else', run.returncode == 0 and ' 0 records removed' in run.stdout and count() == before - len({r['id'] for r in some if r['user'] == user}) - 1, (run, count(), before))
         site.configure(dict(destination, table='a`b\\ (x) FORMAT'))
         site.leave(some[4] | {'core_hours': 2})
         run = site.run()
@@ -404,7 +439,7 @@ class Bulk(http.server.ThreadingHTTPServer):
     def __init__(self):
         super().__init__(('127.0.0.1', 0), BulkHandler)
         self.url = 'http://127.0.0.1:%d' % self.server_port
-        self.echo = None
+        self.echo, self.words, self.conflicts = None, False, False
         self.documents, self.wrong, self.plan, self.refuse, self.busy, self.writes, self.again = {}, [], collections.deque(), set(), set(), 0, 0
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -440,6 +475,8 @@ class BulkHandler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers['Content-Length']))
         body = gzip.decompress(body) if self.headers['Content-Encoding'] == 'gzip' else body
         url = urllib.parse.urlparse(self.path)
+        if url.path in ('/mpitrace-jobs/_search', '/mpitrace-jobs/_delete_by_query'):
+            return self.of_user(url, json.loads(body))
         if url.path != '/mpitrace-jobs/_bulk' or self.headers['Content-Type'] != 'application/x-ndjson' or self.headers['Authorization'] != 'ApiKey ' + SECRET or not body.endswith(b'\n'):
             s.wrong.append((self.path, dict(self.headers)))
         lines = [json.loads(line) for line in body.decode().splitlines()]
@@ -451,6 +488,25 @@ class BulkHandler(http.server.BaseHTTPRequestHandler):
         s.again += s.writes - before if what else 0
         errors = any('error' in x['index'] for x in items)
         return self.say(200, 'not JSON' if what == 'odd' else json.dumps({'errors': errors, 'items': items[1:] if what == 'short' else items}))
+
+
+    def of_user(self, url, asked):
+        """Both by an exact name. words: the field is of words, which have no sums and are found one by one."""
+        s = self.server
+        user = asked.get('query', {}).get('term', {}).get('user')
+        found = [k for k, d in s.documents.items() if (user in re.split(r'\W+', d['user'] or '') if s.words else d['user'] == user)]
+        if user is None or self.headers['Authorization'] != 'ApiKey ' + SECRET or self.headers['Content-Type'] != 'application/json':
+            s.wrong.append((url, asked))
+        if url.path.endswith('_search'):
+            if s.words and 'aggs' in asked:
+                return self.say(400, '{"error": {"reason": "Text fields are not optimised for aggregations"}}')
+            return self.say(200, json.dumps({'hits': {'total': {'value': len(found), 'relation': 'eq'}}}))
+        if urllib.parse.parse_qs(url.query) != {'refresh': ['true'], 'conflicts': ['proceed']} or set(asked) != {'query'}:
+            s.wrong.append((url, asked))
+        for k in found[:1] if s.conflicts else found:
+            del s.documents[k]
+        s.conflicts = False
+        return self.say(200, json.dumps({'deleted': len(found), 'version_conflicts': 0, 'failures': []}))
 
 
 def test_bulk(t, place, all_records):
@@ -494,6 +550,17 @@ def test_bulk(t, place, all_records):
     site.leave(dict(some[6], user='x' * 250 + '\u00e9' * 100))
     site.until_done()
     t.check('however long a name is, its document has one', not server.wrong and len(server.documents) == 121, server.wrong)
+    user, theirs = collections.Counter(d['user'] for d in server.documents.values()).most_common(1)[0]
+    server.words = True
+    run = site.run('--forget-user', user)
+    t.check('where names are words, so that others would be found, nothing is removed', run.returncode == 5 and len(server.documents) == 121 and 'Text fields' in run.stdout, run)
+    server.words, server.conflicts = False, True
+    run = site.run('--forget-user', user)
+    t.check('what is left after a conflict is said', theirs > 1 and run.returncode == 5 and '%d records are there still' % (theirs - 1) in run.stdout, (run, theirs))
+    run = site.run('--forget-user', user)
+    t.check('again: who is forgotten has nothing there', run.returncode == 0 and len(server.documents) == 121 - theirs and not server.wrong, (run, server.wrong))
+    run = site.run('--forget-user', some[7]['user'])
+    t.equal('nor a dead letter', [f for f in os.listdir(letters) if json.load(open(letters + '/' + f))['record']['user'] == some[7]['user']], [])
     server.shutdown()
 
 

@@ -1,11 +1,13 @@
 /* make_fleet.c - a year of job records of a machine, of which all is known: make_fleet [--jobs N] [--nodes N] [--days
- * N] [--slow N] [--faults N] [--seasons] [--hung N] [--wasteful N] [--seed S] [--truth FILE]. Records go to standard
- * output, a line each (docs/job.schema.json). Load is
+ * N] [--slow N] [--faults N] [--kinds] [--regressions N] [--seasons] [--hung N] [--wasteful N] [--idle N] [--seed S]
+ * [--truth FILE]. Records go to standard output, a line each (docs/job.schema.json). Load is
  * diurnal and weekly; programs differ in size, efficiency, evenness, and in whether rank 0 is a master; users have some
- * programs each; nodes of a job stand in a row, as schedulers place them. Planted: slow nodes, and three programs that
- * become less efficient on a day; --faults: nodes that become a tenth slower on a day; --hung: jobs of a week that hang
- * until their limit; --wasteful: users whose jobs are useful for 15 % of their time. --seasons: nights and weekends on
- * which all programs are worse, which is no change. --truth: a JSON object with all that is planted. */
+ * programs each; nodes of a job stand in a row, as schedulers place them. Planted: slow nodes, and programs (three if
+ * not said otherwise) that become less efficient on a day; --faults: nodes that become a tenth slower on a day, with
+ * --kinds by turns for good, until they are repaired, in the afternoon, bit by bit, for half of the programs; --hung:
+ * jobs of a week that hang until their limit; --wasteful: users whose jobs are useful for 15 % of their time; --idle:
+ * users who leave half of their processors idle. --seasons: nights, weekends and ends of months on which all programs
+ * are worse, which is no change. --truth: a JSON object with all that is planted. */
 #include <getopt.h>
 #include <math.h>
 #include <stdbool.h>
@@ -18,11 +20,13 @@
 #define PROGRAMS 60
 #define USERS 400
 #define ACCOUNTS 45
-#define REGRESSIONS 3
+#define REGRESSIONS_MAX 8
 #define FIRST_DAY 20089 /* 2025-01-01 */
 #define SLOW_MAX 1000
 #define JOB_NODES_MAX 256
 #define FAULT 0.1
+#define REPAIR_DAYS 28
+#define DRIFT_DAYS 20 /* until it is a tenth slower */
 
 struct program {
 	double efficiency, spread, noise, master, hours;
@@ -36,8 +40,9 @@ static struct program programs[PROGRAMS];
 static int user_program[USERS][3], user_account[USERS];
 static double user_noise[USERS], *slowness;
 static uint64_t state;
-static long jobs = 10000, nodes = 5000, days = 365, slow = 20, faults, hung, wasteful;
-static int seasons, *fault_day;
+static long jobs = 10000, nodes = 5000, days = 365, slow = 20, faults, hung, wasteful, idle, regressions = 3;
+static int seasons, kinds, *fault_day, *fault_kind;
+static const char *const fault_kinds[] = {"since", "repaired", "afternoon", "drift", "some programs"};
 static const char *truth;
 
 static double uniform(void)
@@ -71,10 +76,10 @@ static void make_programs(void)
 		for (int k = 0; k < 3; k++)
 			p->version_day[k] = below((int)days);
 	}
-	for (int i = 0; i < REGRESSIONS; i++) {
+	for (int i = 0; i < regressions; i++) {
 		struct program *p = &programs[3 + 7 * i];
 		p->regressed_day = (int)days / 4 + below((int)days / 2);
-		p->regressed_to = 0.93 - 0.03 * i;
+		p->regressed_to = 0.93 - 0.03 * (i % 3);
 		p->version_day[0] = p->regressed_day;
 	}
 	for (int u = 0; u < USERS; u++) {
@@ -89,10 +94,13 @@ static void make_nodes(void)
 {
 	slowness = calloc((size_t)nodes, sizeof(*slowness));
 	fault_day = calloc((size_t)nodes, sizeof(*fault_day));
-	for (long i = 0; fault_day != NULL && i < faults;) {
+	fault_kind = calloc((size_t)nodes, sizeof(*fault_kind));
+	for (long i = 0; fault_day != NULL && fault_kind != NULL && i < faults;) {
 		long n = below((int)nodes);
-		if (fault_day[n] == 0)
-			fault_day[n] = (int)(days * (0.3 + 0.6 * (double)i++ / (double)faults));
+		if (fault_day[n] != 0)
+			continue;
+		fault_kind[n] = kinds ? (int)i % 5 : 0;
+		fault_day[n] = (int)(days * (0.3 + (kinds ? 0.3 : 0.6) * (double)i++ / (double)faults));
 	}
 	for (long i = 0; slowness != NULL && fault_day != NULL && i < slow;) {
 		long n = below((int)nodes);
@@ -114,7 +122,7 @@ static void put_truth(void)
 			comma = ", ";
 		}
 	fputs("}, \"regressions\": {", out);
-	for (int i = 0; i < REGRESSIONS; i++)
+	for (int i = 0; i < regressions; i++)
 		fprintf(out, "%s\"/apps/code%02d/bin/code%02d\": {\"day\": %d, \"to\": %.3f}", i > 0 ? ", " : "",
 			3 + 7 * i, 3 + 7 * i, FIRST_DAY + programs[3 + 7 * i].regressed_day,
 			programs[3 + 7 * i].regressed_to);
@@ -125,9 +133,19 @@ static void put_truth(void)
 			fprintf(out, "%s\"n%05ld\": %d", comma, i, FIRST_DAY + fault_day[i]);
 			comma = ", ";
 		}
+	fputs("}, \"kinds\": {", out);
+	comma = "";
+	for (long i = 0; i < nodes; i++)
+		if (fault_day[i] > 0) {
+			fprintf(out, "%s\"n%05ld\": \"%s\"", comma, i, fault_kinds[fault_kind[i]]);
+			comma = ", ";
+		}
 	fputs("}, \"wasteful\": [", out);
 	for (long i = 0; i < wasteful; i++)
 		fprintf(out, "%s\"user%03ld\"", i > 0 ? ", " : "", 2 + 3 * i);
+	fputs("], \"idle\": [", out);
+	for (long i = 0; i < idle; i++)
+		fprintf(out, "%s\"user%03ld\"", i > 0 ? ", " : "", 3 + 3 * i);
 	fputs("]}\n", out);
 	fclose(out);
 }
@@ -147,12 +165,26 @@ struct run {
 	double useful[JOB_NODES_MAX], mean, most;
 };
 
-static double slower(int node, int day)
+static double fault(int node, const struct program *p, int day, int hour)
 {
-	return slowness[node] + (fault_day[node] > 0 && day >= fault_day[node] ? FAULT : 0);
+	int since = day - fault_day[node];
+	if (fault_day[node] == 0 || since < 0)
+		return 0;
+	switch (fault_kind[node]) {
+	case 1:
+		return since < REPAIR_DAYS ? FAULT : 0;
+	case 2:
+		return hour >= 12 && hour < 18 ? FAULT : 0;
+	case 3:
+		return FAULT * fmin(1, (double)since / DRIFT_DAYS);
+	case 4:
+		return (p - programs) % 2 == 0 ? 2 * FAULT : 0;
+	default:
+		return FAULT;
+	}
 }
 
-static void run_nodes(struct run *r, const struct program *p, int user, int day)
+static void run_nodes(struct run *r, const struct program *p, int user, int day, int hour)
 {
 	double sum = 0;
 	r->nodes = 1 << below(p->largest + 1);
@@ -162,7 +194,9 @@ static void run_nodes(struct run *r, const struct program *p, int user, int day)
 	r->most = 0;
 	for (int i = 0; i < r->nodes; i++) {
 		double noise = p->noise * user_noise[user] * (uniform() < 0.01 ? 5 : 1);
-		r->useful[i] = exp(noise * normal()) * (1 + slower(r->first + i, day)) * (i == 0 ? 1 + p->master : 1);
+		r->useful[i] = exp(noise * normal()) *
+			       (1 + slowness[r->first + i] + fault(r->first + i, p, day, hour)) *
+			       (i == 0 ? 1 + p->master : 1);
 		sum += r->useful[i];
 		r->most = fmax(r->most, r->useful[i]);
 	}
@@ -220,6 +254,19 @@ static bool is_wasteful(int user)
 	return user >= 2 && user < 2 + 3 * wasteful && (user - 2) % 3 == 0;
 }
 
+static bool is_idle(int user)
+{
+	return user >= 3 && user < 3 + 3 * idle && user % 3 == 0;
+}
+
+/* Nights, weekends, and (with kinds) the last days of a month, when all write their results. */
+static double season_of(time_t start, int day)
+{
+	struct tm tm;
+	double season = ((day + 2) % 7 >= 5 ? 0.96 : 1) * (start % 86400 < 6 * 3600 ? 0.97 : 1);
+	return kinds && gmtime_r(&start, &tm) != NULL && tm.tm_mday >= 28 ? season * 0.96 : season;
+}
+
 static void put_job(long i)
 {
 	int user = (int)(USERS * uniform() * uniform()), which = user_program[user][below(3)];
@@ -228,7 +275,7 @@ static void put_job(long i)
 	char when[32], until[32];
 	time_t start = start_of(i);
 	int day = (int)(start / 86400) - FIRST_DAY, version = 0, ranks, mpi = day > days / 3 ? 5 : 4;
-	run_nodes(&r, p, user, day);
+	run_nodes(&r, p, user, day, (int)(start % 86400 / 3600));
 	ranks = r.nodes * 64;
 	for (int k = 0; k < 3; k++)
 		version += day >= p->version_day[k];
@@ -237,15 +284,15 @@ static void put_job(long i)
 	if (p->regressed_day > 0 && day >= p->regressed_day)
 		communication *= p->regressed_to;
 	if (seasons)
-		communication *= ((day + 2) % 7 >= 5 ? 0.96 : 1) * (start % 86400 < 6 * 3600 ? 0.97 : 1);
+		communication *= season_of(start, day);
 	communication = fmin(0.99, communication);
 	double balance = r.mean / r.most;
 	if (is_wasteful(user))
 		communication = 0.15 / balance;
 	double useful = communication * balance, wait = (1 - useful) * 0.6;
 	double hung_share = hung > 0 && uniform() < (double)hung * (double)days / 7 / (double)jobs ? 0.6 : 0;
-	double all = hours;
-	hours *= 1 - hung_share; /* the rest of it hung */
+	double unused = is_idle(user) ? hours : 0, all = hours; /* as many processors again */
+	hours *= 1 - hung_share;				/* the rest of it hung */
 	time_t end = start + (time_t)elapsed;
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime(&start));
 	strftime(until, sizeof(until), "%Y-%m-%dT%H:%M:%SZ", gmtime(&end));
@@ -263,12 +310,13 @@ static void put_job(long i)
 	       "\"cpus_per_rank\":1,\"name\":\"run%02d\",\"qos\":\"%s\",\"array_job_id\":null,\"array_task_id\":null,"
 	       "\"het_job_id\":null,"
 	       "\"het_offset\":null,\"gpus\":0,\"req_mem_bytes\":%.0f,\"max_rss_bytes\":%.0f,\"energy_j\":null",
-	       r.nodes, ranks, when, elapsed, elapsed * hung_share, all, all * hung_share,
-	       hung_share > 0 ? "TIMEOUT" : "COMPLETED", until, when, ranks, ranks, which,
+	       r.nodes, ranks, when, elapsed, elapsed * hung_share, all + unused, all * hung_share,
+	       hung_share > 0 ? "TIMEOUT" : "COMPLETED", until, when, ranks, unused > 0 ? 2 * ranks : ranks, which,
 	       r.nodes > 16 ? "large" : "normal", r.nodes * 256e9, 2e9);
-	printf(",\"hours\":{\"useful\":%.6g,\"transfer\":%.6g,\"hung\":%.6g,\"idle\":0,\"wait\":{\"late_sender\":%.6g,"
+	printf(",\"hours\":{\"useful\":%.6g,\"transfer\":%.6g,\"hung\":%.6g,\"idle\":%.6g,\"wait\":{\"late_sender\":%."
+	       "6g,"
 	       "\"wait_at_barrier\":%.6g}}",
-	       hours * useful, hours * (1 - useful - wait), all * hung_share, hours * wait * 2 / 3.6,
+	       hours * useful, hours * (1 - useful - wait), all * hung_share, unused, hours * wait * 2 / 3.6,
 	       hours * wait * 1.6 / 3.6);
 	put_rest(p, hours, wait, ranks, elapsed);
 	printf(",\"efficiency\":{\"load_balance\":%.6g,\"communication\":%.6g,\"parallel\":%.6g,\"serialization\":null,"
@@ -291,17 +339,14 @@ static long number(const char *text, long most)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"jobs", required_argument, NULL, 'j'},
-						{"nodes", required_argument, NULL, 'n'},
-						{"days", required_argument, NULL, 'd'},
-						{"slow", required_argument, NULL, 's'},
-						{"faults", required_argument, NULL, 'f'},
-						{"hung", required_argument, NULL, 'h'},
-						{"wasteful", required_argument, NULL, 'w'},
-						{"seasons", no_argument, NULL, 'S'},
-						{"seed", required_argument, NULL, 'r'},
-						{"truth", required_argument, NULL, 't'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"jobs", required_argument, NULL, 'j'},	       {"nodes", required_argument, NULL, 'n'},
+		{"days", required_argument, NULL, 'd'},	       {"slow", required_argument, NULL, 's'},
+		{"faults", required_argument, NULL, 'f'},      {"hung", required_argument, NULL, 'h'},
+		{"wasteful", required_argument, NULL, 'w'},    {"idle", required_argument, NULL, 'i'},
+		{"regressions", required_argument, NULL, 'R'}, {"kinds", no_argument, NULL, 'k'},
+		{"seasons", no_argument, NULL, 'S'},	       {"seed", required_argument, NULL, 'r'},
+		{"truth", required_argument, NULL, 't'},       {NULL, 0, NULL, 0}};
 	int c;
 	state = 88172645463325252ull;
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -319,6 +364,12 @@ int main(int argc, char **argv)
 			hung = number(optarg, 100000);
 		else if (c == 'w')
 			wasteful = number(optarg, 100);
+		else if (c == 'i')
+			idle = number(optarg, 100);
+		else if (c == 'R')
+			regressions = number(optarg, REGRESSIONS_MAX);
+		else if (c == 'k')
+			kinds = 1;
 		else if (c == 'S')
 			seasons = 1;
 		else if (c == 'r')
@@ -332,12 +383,14 @@ int main(int argc, char **argv)
 		return 2;
 	make_programs();
 	make_nodes();
-	if (slowness == NULL || fault_day == NULL)
+	if (slowness == NULL || fault_day == NULL || fault_kind == NULL)
 		return 3;
 	if (truth != NULL)
 		put_truth();
 	for (long i = 0; i < jobs; i++)
 		put_job(i);
 	free(slowness);
+	free(fault_day);
+	free(fault_kind);
 	return fflush(stdout) != 0;
 }
