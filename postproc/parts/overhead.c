@@ -3,7 +3,8 @@
  * What ranks took for it themselves is a share of their thread time: of ranks that take turns, each is behind by what
  * the other traced, and traces itself while it waits for it. The agent costs nothing as long as there is a processor
  * for it. Where ranks were ready to run and had none, it may have been in the place of one for as long, and all ranks
- * of the node are then behind by that. */
+ * of the node are then behind by that; where more ranks than processors take turns, the loss is shared by all of
+ * these. */
 #include "postproc/analysis.h"
 
 #include <math.h>
@@ -63,13 +64,17 @@ static double beside_ns(const struct node *n)
 
 static void add_node(struct cost *c, const struct analysis *a, uint32_t node)
 {
-	double ready_ns = 0;
+	const struct node *n = &a->step->nodes.at[node];
+	double ready_ns = 0, ranks = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
 		const struct process *p = a->step->ranks[r];
-		if (p != NULL && p->node == node && p->processor_wait_ns > 0)
-			ready_ns += p->processor_wait_ns;
+		if (p == NULL || p->node != node)
+			continue;
+		ranks++;
+		ready_ns += p->processor_wait_ns > 0 ? p->processor_wait_ns : 0;
 	}
-	double taken_ns = fmin(beside_ns(&a->step->nodes.at[node]), ready_ns);
+	double processors = json_number_or(cJSON_GetObjectItemCaseSensitive(n->meta, "topology"), "pus", 0);
+	double taken_ns = fmin(beside_ns(n), ready_ns) / (ranks > processors ? fmax(1, processors) : 1);
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		if (tells(a, r) && a->step->ranks[r]->node == node)
 			c->displaced_ns += fmin(taken_ns, lived_ns(&a->ranks[r]));

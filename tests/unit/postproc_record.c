@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Three blocks of ten barriers each on both threads of rank 1 of two; one of them has that fate. */
@@ -315,16 +316,27 @@ Test(record, what_tracing_is_told_to_cost_is_within_a_third_of_what_the_run_beca
 	}
 }
 
-/* The agent's time counts where ranks waited for a processor, and no longer than they did. */
+/* The agent's time counts where ranks waited for a processor, no longer than they did, and only what was beside them;
+ * of more ranks than processors shared by these. */
 Test(record, the_agent_costs_what_ranks_waited_for_a_processor)
 {
 	static const struct {
 		double ready_us, share; /* of 10,000 us, of which the agent took 1,000 */
-	} rows[] = {{0, 0}, {200, 0.04}, {500, 0.1}, {4000, 0.1}};
+		unsigned ranks;
+		const char *more;
+	} rows[] = {{0, 0, 2, ""},
+		    {200, 0.04, 2, ""},
+		    {500, 0.1, 2, ""},
+		    {4000, 0.1, 2, ""},
+		    {4000, 0.1, 4, "\"topology\": {\"pus\": 4},"},
+		    {4000, 0.05, 4, "\"topology\": {\"pus\": 2},"},
+		    {4000, 0.025, 2, "\"agent_beside_ns\": 250000,"}};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct program *p = program_create(2, 1);
-		program_node_members(p, 0, "\"agent_ns\":1000000,");
-		for (unsigned r = 0; r < 2; r++) {
+		struct program *p = program_create(rows[i].ranks, 1);
+		char members[128];
+		snprintf(members, sizeof(members), "\"agent_ns\":1000000,%s", rows[i].more);
+		program_node_members(p, 0, members);
+		for (unsigned r = 0; r < rows[i].ranks; r++) {
 			program_coll(p, r,
 				     (struct call){.op = "MPI_Barrier",
 						   .from_us = 20,
@@ -338,7 +350,7 @@ Test(record, the_agent_costs_what_ranks_waited_for_a_processor)
 		cr_expect_float_eq(at_path(root, "overhead.agent_share"), rows[i].share, 1e-9, "%g us: %g",
 				   rows[i].ready_us, at_path(root, "overhead.agent_share"));
 		cr_expect_float_eq(at_path(root, "overhead.share"),
-				   rows[i].share + at_path(root, "overhead.tracing_s") / 0.02, 1e-9);
+				   rows[i].share + at_path(root, "overhead.tracing_s") / (0.01 * rows[i].ranks), 1e-9);
 		cJSON_Delete(root);
 	}
 }
