@@ -259,7 +259,7 @@ a_broken_installation_is_said_once_and_only_to_who_asked() {
 		with_plugin_arguments "$part=/nonexistent" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err.$part" || fails "srun: $?" || return
 		same "lines about $part" 1 "$(grep -c "mpitrace: runs untraced on n1: /nonexistent/.*set $part=" "$CASE_DIR/err.$part")" || return
 		with_plugin_arguments "$part=/nonexistent default=on" as_user srun -w n1,n2 -N2 -n2 "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
-		same "standard error of who did not ask" "ring done" "$(cat "$CASE_DIR/err")" || return
+		same "standard error of who did not ask" "ring done" "$(said "$CASE_DIR/err")" || return
 		contains "$STATE/log/n2.log" "set $part= in plugstack.conf" || return
 	done
 }

@@ -10,7 +10,6 @@ with_central_directory() {
 
 with_end_of_central() {
 	as_admin rm -rf "$STATE/central"
-	no_policy
 }
 
 # As its timer would, some time later.
@@ -92,7 +91,7 @@ who_has_too_much_in_the_central_directory_runs_untraced_and_is_told() {
 		as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
 		same "lines about $limit" 1 "$(grep -c "mpitrace: runs untraced on n1: $STATE/central.* holds .* MB that this site" "$CASE_DIR/err")" || return
 		as_user srun -N2 -n2 "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
-		same "what is said to who did not ask" "ring done" "$(cat "$CASE_DIR/err")" || return
+		same "what is said to who did not ask" "ring done" "$(said "$CASE_DIR/err")" || return
 		same "traces" "$before" "$(find "$STATE/central/$user" -name '*.mpic' | wc -l)" || return
 	done
 	with_central_directory <<<"quota = $((used + 4000000))"

@@ -34,7 +34,7 @@ told() { # TEXT KEYS [WAYS]
 		grep -qE "^mpitrace: .*$1.*; ." "$CASE_DIR/err.txt" || fails "$way: $(cat "$CASE_DIR/err.txt")" || return
 	done
 	try_to_start "${ways%% *}" "--mpitrace=quiet$2" || return
-	same "with quiet" "ring done" "$(cat "$CASE_DIR/err.txt")"
+	same "with quiet" "ring done" "$(said "$CASE_DIR/err.txt")"
 }
 
 try_to_start() { # WAY OPTION: whatever becomes of the trace, the program is as ever
@@ -50,7 +50,7 @@ before() { # nothing, as a rule
 
 not_told() { # who does not ask, where the site traces all
 	as_user srun -w n1 -n1 "$RING" 5 >/dev/null 2>"$CASE_DIR/err.txt" || fails "exit code $?" || return
-	same "what is said to who does not ask" "ring done" "$(cat "$CASE_DIR/err.txt")"
+	same "what is said to who does not ask" "ring done" "$(said "$CASE_DIR/err.txt")"
 }
 
 # A directory of libraries of its own, for the user to read or not.
@@ -131,7 +131,6 @@ a_policy_that_says_no_is_told() {
 	told "records no single calls on n1: profile: rule \"less\"" "" foreground || return
 	printf '[rule there]\nlevel = events\noverride = off\noutput = %s/there/%%j\n' "$CASE_DIR" | policy_is
 	told "the results do not go to out= on n1: they go to $CASE_DIR/there/%j" ",out=$CASE_DIR/here" foreground || return
-	no_policy
 }
 
 a_policy_that_is_broken_on_a_node_only_is_told() {
@@ -149,16 +148,16 @@ a_report_that_is_not_there_when_srun_ends_is_told() {
 		eventually "an empty spool" spool_is_empty || return
 	done
 	rm -f "$STATE/n1/mpitrace/late"/*
-	same "lines" 1 "$(grep -c . "$CASE_DIR/err.on")" || return
+	same "lines" 1 "$(said "$CASE_DIR/err.on" | grep -c .)" || return
 	grep -qE '^mpitrace: the whole report is not made yet: .*mpitrace finish /.*; ' "$CASE_DIR/err.on" || fails "$(cat "$CASE_DIR/err.on")" || return
-	same "with quiet" "" "$(cat "$CASE_DIR/err.quiet")"
+	same "with quiet" "" "$(said "$CASE_DIR/err.quiet")"
 }
 
 a_trace_that_lacks_a_node_is_told() {
 	as_admin install -d -m 0755 "$STATE/programs" "$STATE/programs/n1" "$STATE/programs/n2"
 	as_admin cp "$PREFIX/libexec/mpitrace/mpitrace-warden" "$STATE/programs/n1"
 	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=60" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
-	same "what is said" "mpitrace: the trace is partial: $(step_dir 0)/report.html; the report says what is missing" "$(grep -v '^ring' "$CASE_DIR/err")" || return
+	same "what is said" "mpitrace: the trace is partial: $(step_dir 0)/report.html; the report says what is missing" "$(said "$CASE_DIR/err" | grep -v '^ring')" || return
 	rm -rf "$CASE_DIR"/mpitrace-*
 	as_admin mv "$STATE/programs/n1/mpitrace-warden" "$STATE/programs/n2"
 	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=60" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
@@ -173,7 +172,7 @@ programs_for_which_a_step_has_no_room_are_told() {
 	with_plugin_arguments "spool_bytes=12M report_seconds=60" as_user srun -w n1 -n1 --mpi=none --mpitrace \
 		sh -c "for i in 1 2 3 4 5 6 7 8; do ./told 0 || exit; done" >"$CASE_DIR/out" 2>"$CASE_DIR/err" || fails "srun: $?" || return
 	same "programs that ran" 8 "$(wc -l <"$CASE_DIR/out")" || return
-	same "what is said" "mpitrace: the trace is partial: $(step_dir 0)/report.html; the report says what is missing" "$(cat "$CASE_DIR/err")" || return
+	same "what is said" "mpitrace: the trace is partial: $(step_dir 0)/report.html; the report says what is missing" "$(said "$CASE_DIR/err")" || return
 	said=$(mpitrace analyze "$(step_dir 0)" --json 2>/dev/null | python3 -c '
 import json, re, sys
 reasons = " ".join(json.load(sys.stdin)["coverage"]["reasons"])
@@ -185,6 +184,6 @@ who_gets_what_was_asked_for_is_told_nothing() {
 	local way
 	for way in $WAYS; do
 		try_to_start "$way" --mpitrace || return
-		same "$way" "ring done" "$(grep -v ^salloc: "$CASE_DIR/err.txt")" || return
+		same "$way" "ring done" "$(said "$CASE_DIR/err.txt" | grep -v ^salloc:)" || return
 	done
 }

@@ -69,7 +69,7 @@ listed_twice_in_plugstack_it_acts_once() {
 	local code=$?
 	cat "$CASE_DIR/plugstack.once" >"$STATE/plugstack.conf"
 	same "exit code" 0 $code || return
-	same "standard error" "ring done" "$(cat "$CASE_DIR/err")" || return
+	same "standard error" "ring done" "$(said "$CASE_DIR/err")" || return
 	same "transfers" 30 "$(analysis 0 'a["summary"]["transfers"]')"
 }
 

@@ -13,14 +13,14 @@ policy_is() { # the text on standard input; a partition beside the default one i
 	as_admin scontrol reconfigure
 }
 
-no_policy() { # also for the cases after this one
+no_policy() { # the next case begins with none, whatever this one leaves (run.sh)
 	as_admin rm -f "$POLICY"
 }
 
 traced() { # SRUN-ARGS...: on both nodes, with this policy and without --mpitrace
 	rm -rf "$CASE_DIR"/mpitrace-*
 	as_user srun -N2 -n2 "$@" "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $? $(cat "$CASE_DIR/err")" || return
-	same "what is said for $*" "ring done" "$(cat "$CASE_DIR/err")" || return
+	same "what is said for $*" "ring done" "$(said "$CASE_DIR/err")" || return
 	eventually "a report of $*" has_report 0 || return
 	same "ranks seen of $*" 2 "$(analysis 0 'a["coverage"]["ranks_seen"]')" || return
 	same "traces of $*" 2 "$(find "$CASE_DIR" -name 'n?.mpic' | wc -l)"
@@ -72,7 +72,6 @@ a_rule_by_partition_traces_its_jobs_and_no_others() {
 	contains "$CASE_DIR/show" "Policy: events: rule \"the other\"" || return
 	contains "$(step_dir 0)/report.html" "rule &quot;the other&quot;" || return
 	untraced -p main || return
-	no_policy
 }
 
 a_rule_by_account_traces_its_jobs_and_no_others() {
@@ -85,7 +84,6 @@ a_rule_by_account_traces_its_jobs_and_no_others() {
 	same "events in profile mode" 0 "$(analysis 0 'a["coverage"]["events"]')" || return
 	untraced -A projx || return
 	untraced || return
-	no_policy
 }
 
 rules_by_user_group_size_program_and_name_fit_as_they_say() {
@@ -99,7 +97,6 @@ rules_by_user_group_size_program_and_name_fit_as_they_say() {
 		printf '[rule a]\n%s\nlevel = events\n' "$condition" | policy_is
 		untraced -J fluid || fails "$condition" || return
 	done
-	no_policy
 }
 
 # Run the rest with this group database on all hosts of the cluster.
@@ -136,7 +133,6 @@ with_many_groups() { # NAME-OF-THE-LAST
 	traced || fails "invited" || return
 	printf '[rule banned]\ngroup = root, c*t\nmax_level = off\n' | policy_is
 	traced --mpitrace || fails "not banned" || return
-	no_policy
 }
 
 a_rule_holds_for_who_is_in_many_groups_and_in_large_ones() {
@@ -173,7 +169,6 @@ a_sample_takes_the_same_jobs_on_every_node_and_no_others() {
 		[ "$taken" -lt 3 ] || [ "$left" -lt 3 ] || break
 	done
 	[ "$taken" -ge 3 ] && [ "$left" -ge 3 ] || fails "$taken taken, $left left out" || return
-	no_policy
 }
 
 a_broken_policy_means_off_and_the_jobs_run() {
@@ -183,7 +178,7 @@ a_broken_policy_means_off_and_the_jobs_run() {
 		overide = all
 	END
 	untraced || return
-	same "what is said to who does not ask" "ring done" "$(cat "$CASE_DIR/err")" || return
+	same "what is said to who does not ask" "ring done" "$(said "$CASE_DIR/err")" || return
 	untraced --mpitrace || return
 	contains "$CASE_DIR/err" "$POLICY:3: unknown key \"overide\"; did you mean \"override\"?" || return
 	log_says "mpitrace: policy: $POLICY:3: unknown key \"overide\"" || fails "no error in slurmd's log" || return
@@ -193,7 +188,6 @@ a_broken_policy_means_off_and_the_jobs_run() {
 	chmod 0666 "$POLICY"
 	untraced --mpitrace || return
 	log_says "$POLICY: others than root may write it" || fails "no word of the mode in slurmd's log" || return
-	no_policy
 }
 
 a_request_over_the_cap_is_refused_at_submit_and_lowered_in_a_job() {
@@ -211,7 +205,6 @@ a_request_over_the_cap_is_refused_at_submit_and_lowered_in_a_job() {
 	eventually "a report" has_report 0 || return
 	same "output of the job" "ring done" "$(grep -v '^rank' "$CASE_DIR/out.txt")" || return
 	same "why" True "$(analysis 0 '"budget=2097152 lowered to max_budget=1048576" in a["job"]["policy"]')" || return
-	no_policy
 }
 
 who_may_not_override_gets_what_the_site_says() {
@@ -235,7 +228,6 @@ who_may_not_override_gets_what_the_site_says() {
 	sed -i 's/^override = none/override = off/' "$POLICY"
 	as_user salloc -n1 -p other --mpitrace true >/dev/null 2>"$CASE_DIR/err" || fails "salloc: $?" || return
 	contains "$CASE_DIR/err" "--mpitrace changes nothing: rule \"other\"" || return
-	no_policy
 }
 
 a_user_opts_out_by_option_or_environment() {
@@ -250,7 +242,6 @@ a_user_opts_out_by_option_or_environment() {
 	printf '#!/bin/sh\nexport MPITRACE=off\nsrun -n2 %s 5\n' "$RING" >"$CASE_DIR/job.sh"
 	as_user sbatch --wait -n2 -o out.txt job.sh >/dev/null || fails "sbatch: $?" || return
 	same "directories" "" "$(find "$CASE_DIR" -name 'mpitrace-*')" || return
-	no_policy
 }
 
 a_users_environment_permits_nothing() {
@@ -281,7 +272,6 @@ a_users_environment_permits_nothing() {
 	contains "$CASE_DIR/out.txt" "ring done" || return
 	same "directories" "" "$(find "$CASE_DIR" -name 'mpitrace-*')" || return
 	traced -p other || return
-	no_policy
 }
 
 results_go_where_the_pattern_says() {
@@ -301,7 +291,6 @@ results_go_where_the_pattern_says() {
 	as_user srun -n1 --mpitrace=off true && sed -i 's|^output.*|output = below/%j|' "$POLICY"
 	as_user srun -n2 "$RING" 5 >/dev/null 2>&1 || fails "srun: $?" || return
 	has_file "$(echo "$CASE_DIR"/below/*/step-0/report.html)" || return
-	no_policy
 }
 
 a_report_carries_its_trace_unless_the_site_wants_it_small() {
@@ -319,7 +308,6 @@ a_report_carries_its_trace_unless_the_site_wants_it_small() {
 	done
 	as_user mpitrace report "$id/job.mpix" -o "$id/again.html" || fails "mpitrace report: $?" || return
 	same "pages made again that carry a trace" 0 "$(grep -c 'script-src' "$id/again.html")" || return
-	no_policy
 }
 
 # One that asks for a trace with a password on its command line, in a directory with a telling name.
@@ -347,7 +335,6 @@ what_is_redacted_is_nowhere() {
 	for word in s3cr3t-word tellingname "n1.mpic" '"n1"' '"n2"' 'leaf1.n1'; do
 		! grep -qaF -- "$word" "$CASE_DIR/all.redacted" || fails "$word: $(grep -ao -m1 -- ".\{0,60\}$word.\{0,20\}" "$CASE_DIR/all.redacted" | head -c 200)" || return
 	done
-	no_policy
 }
 
 results_in_the_central_directory_are_the_users_and_the_readers() {
@@ -368,7 +355,6 @@ results_in_the_central_directory_are_the_users_and_the_readers() {
 	same "files" "job.mpix log.txt n1.mpic n2.mpic report.html" "$(find "$dir" -type f -printf '%f\n' | sort | xargs)" || return
 	same "what is left of making it" "" "$(find "$STATE/central" -name '.new*')" || return
 	as_admin rm -rf "$STATE/central"
-	no_policy
 }
 
 facts_of_a_job_are_roots_and_go_with_it() {
@@ -406,5 +392,4 @@ facts_of_a_job_are_roots_and_go_with_it() {
 	same "with the prolog's facts" True "$(analysis 0 'a["job"]["policy"].startswith("events: rule \"other\"") or a["job"]')" || return
 	same "without" True "$(analysis 1 'a["job"]["policy"].startswith("profile: rule \"rest\"") and "the prolog left no facts" in a["job"]["policy"] and "not known here: partition: so rule \"secret\"" in a["job"]["policy"] or a["job"]')" || return
 	same "words of the command line, with and without" "2 1" "$(analysis 0 'len(a["job"]["argv"])') $(analysis 1 'len(a["job"]["argv"])')" || return
-	no_policy
 }

@@ -27,8 +27,8 @@ identical() { # EXPECTED-CODE SRUN-ARGS...
 		same "exit code with $option" "$code" "$got" || return
 		sort -o "$CASE_DIR/out$option" "$CASE_DIR/out$option"
 		# Slurm's own messages carry the job's number and the time, and arrive in any order.
-		sed -E 's/StepId=[0-9]+\.[0-9]+/StepId/; s/\b[0-9]{4}-[0-9T:.-]+//; s/STEP [0-9.]+/STEP/; s/n[1-4]/n/g; s/\[n:[0-9]+\]/[n]/; s/0x[0-9a-f]+/0x/g' \
-			"$CASE_DIR/err$option" | task_by_task | sort >"$CASE_DIR/err$option.sorted"
+		said "$CASE_DIR/err$option" | sed -E 's/StepId=[0-9]+\.[0-9]+/StepId/; s/\b[0-9]{4}-[0-9T:.-]+//; s/STEP [0-9.]+/STEP/; s/n[1-4]/n/g; s/\[n:[0-9]+\]/[n]/; s/0x[0-9a-f]+/0x/g' |
+			task_by_task | sort >"$CASE_DIR/err$option.sorted"
 	done
 	cmp "$CASE_DIR/out--mpitrace=off" "$CASE_DIR/out--mpitrace" || fails "standard output differs" || return
 	diff "$CASE_DIR/err--mpitrace=off.sorted" "$CASE_DIR/err--mpitrace.sorted" || fails "standard error differs"
@@ -99,7 +99,7 @@ a_directory_that_cannot_be_written_does_not_disturb_the_program() {
 	before=$(kept_traces)
 	identical_with_trace 2 0 -N2 -n2 --chdir="$CASE_DIR/closed" "$RING" 5 || return
 	as_user srun -n2 "--mpitrace=out=$CASE_DIR/closed" "$RING" 5 >"$CASE_DIR/o" 2>"$CASE_DIR/e" || fails "srun: $?" || return
-	same "standard error" "ring done" "$(grep -v '^mpitrace: no directory for the results' "$CASE_DIR/e")" || return
+	same "standard error" "ring done" "$(said "$CASE_DIR/e" | grep -v '^mpitrace: no directory for the results')" || return
 	eventually "an empty spool" spool_is_empty || return
 	same "traces that wait for their owner" $((before + 1)) "$(kept_traces)"
 }

@@ -70,6 +70,11 @@ eventually() {
 	done
 }
 
+# What a step said on its standard error, without what Slurm says where it has to wait for the nodes of the one before it.
+said() { # FILE
+	sed -E '/^(srun|salloc): job [0-9]+ (queued and waiting for|has been allocated) resources$/d' "$1"
+}
+
 same() { # WHAT EXPECTED GOT
 	[ "$2" = "$3" ] || fails "$1: expected \"$2\", got \"$3\""
 }

@@ -59,8 +59,8 @@ take_down() {
 }
 
 # A case: its own directory, output only when it fails. What the one before it left to be done is over, so that nodes are given
-# out in their order. In a shell of its own: what ends that, as a sum of what is no number does, ends no other claim. Jobs of a
-# claim that did not hold end with it: the next one would find their files and processes.
+# out in their order. In a shell of its own: what ends that, as a sum of what is no number does, ends no other claim. What a
+# claim that did not hold leaves - jobs, a site's rules, arguments - ends with it: the next one would be judged by them.
 try() {
 	local rc=0
 	CASE_DIR=$WORK/$1
@@ -68,7 +68,14 @@ try() {
 	eventually "idle nodes" all_nodes_idle >/dev/null
 	([ "$MPI" != none ] || skips "srun starts no MPI programs here" && "$1") >"$OUTPUT" 2>&1 || rc=$?
 	[ "$rc" = 0 ] || end_all_jobs >/dev/null 2>&1
+	restore_settings
 	return $rc
+}
+
+# As they were before the first claim: what the plugin is told, and no rules of a site.
+restore_settings() {
+	no_policy
+	echo "$PLUGSTACK report_seconds=60" >"$STATE/plugstack.conf"
 }
 
 end_all_jobs() {
