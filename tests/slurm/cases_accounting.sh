@@ -96,12 +96,12 @@ submit_one() { # I
 	esac
 }
 
-all_accounted() {
+with_all_accounted() {
 	PATH=$CASE_DIR/bin:$PATH mpitrace fleet ingest "$WORK/outbox" --db "$CASE_DIR/accounts.db" --sacct >"$CASE_DIR/ingest" 2>&1
 	! grep -q 'wait for' "$CASE_DIR/ingest"
 }
 
-none_is_left() {
+with_none_left() {
 	[ -z "$(as_admin squeue -h)" ]
 }
 
@@ -119,11 +119,11 @@ with_accounts_of_jobs() {
 	for ((i = 0; i < jobs; i++)); do
 		submit_one "$i" >>"$CASE_DIR/jobs.txt" || return
 	done
-	PATIENCE=$((30 + 10 * jobs)) eventually "the end of all jobs" none_is_left || return
+	PATIENCE=$((30 + 10 * jobs)) eventually "the end of all jobs" with_none_left || return
 	expected=$((jobs + jobs / 8))
 	[ $((jobs % 8)) -gt 4 ] && expected=$((expected + 1))
 	eventually "$expected records" with_outbox_of "$expected" || fails "$(find "$WORK/outbox" -type f)" || return
-	eventually "the account of all" all_accounted || fails "$(cat "$CASE_DIR/ingest")" || return
+	eventually "the account of all" with_all_accounted || fails "$(cat "$CASE_DIR/ingest")" || return
 	PATH=$CASE_DIR/bin:$PATH python3 "$HERE/sacct_agrees.py" "$PREFIX/bin/mpitrace" "$CASE_DIR/accounts.db" "$jobs" || return
 	no_policy
 }
