@@ -8,7 +8,7 @@ import struct
 import subprocess
 import time
 
-from trace import ENV, FLAVOURS, MPITRACE, Place, Tests, operations
+from trace import ENV, FLAVOURS, MPITRACE, Place, Tests, agents_of, operations
 
 TRACER = os.environ['TRACER']
 EVENTS, END = 3, 6 # kinds of blocks, format/SPEC.md
@@ -87,14 +87,7 @@ def starved(t, place):
                            env=place.env, cwd=place.dir, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     agents = []
     while not agents and run.poll() is None:
-        for pid in filter(str.isdigit, os.listdir('/proc')):
-            try:
-                words = open('/proc/%s/cmdline' % pid).read().split('\0')
-                parent = open('/proc/%s/stat' % pid).read().rsplit(')', 1)[1].split()[1]
-            except OSError:
-                continue
-            if words[1:2] == ['collect'] and parent == str(run.pid) and os.sched_getscheduler(int(pid)) == os.SCHED_IDLE:
-                agents.append(int(pid))
+        agents = list(agents_of(run))
     for pid in agents:
         os.kill(pid, signal.SIGSTOP)
     try:

@@ -3,6 +3,7 @@
 agent's clock; because of whom, as `mpitrace live` said while they ran; why they ended; and that no rank is blamed for what was done
 to it."""
 import contextlib
+import functools
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'slurm'))
 import hangs
-from trace import FLAVOURS, MPITRACE, TIMEOUT, Place, Tests, shown
+from trace import FLAVOURS, MPITRACE, TIMEOUT, Place, Tests, agents_of, raise_agent, shown
 
 RANKS = 4
 STOOD_S = 3.0  # of the agent's clock, all ranks in their last calls: more than what is taken for the time to end a run
@@ -37,7 +38,7 @@ class Hung:
         began = time.monotonic()
         run = subprocess.Popen(words, env=dict(place.env, **({'STUCK_PAUSED': 'yes'} if level == 'paused' else {})), cwd=place.dir,
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
-        self.stood_s = self.wait_until_it_stands(began, RESTING if kind != 'computes' else RESTING + ('useful',))
+        self.stood_s = self.wait_until_it_stands(run, began, RESTING if kind != 'computes' else RESTING + ('useful',))
         self.lasted_s = time.monotonic() - began  # at least: it still runs
         try:
             self.err = self.stop(run, how)
@@ -59,11 +60,13 @@ class Hung:
                 return run.communicate(timeout=patience)[1].decode()
         return 'it does not end'
 
-    def wait_until_it_stands(self, began, resting):
+    def wait_until_it_stands(self, run, began, resting):
         """How long it has stood, by the samples; and because of whom."""
         self.cores = []
         while time.monotonic() < began + TIMEOUT:
             time.sleep(0.1)
+            for pid in agents_of(run):
+                raise_agent(pid)
             look = subprocess.run([MPITRACE, 'live', self.mpic, '--once', '--json'], capture_output=True, check=False)
             with contextlib.suppress(ValueError):
                 said = json.loads(look.stdout)
@@ -145,11 +148,10 @@ def main():
     for flavour in FLAVOURS:
         with Place(flavour) as place:
             program = place.compile('stuck.c')
-            for kind in sys.argv[1:] or KINDS:
-                # Open MPI 4's mpirun may stay for ever when a terminal's SIGINT ends ranks in MPI_Finalize before it does
-                second = signal.SIGINT if flavour == 'mpich' else signal.SIGTERM
-                for level, how in (('events', signal.SIGTERM), ('profile', second), ('paused', signal.SIGTERM))[:3 if kind in PAUSED else 2]:
-                    stands(t, place, program, kind, level, how)
+            # Open MPI 4's mpirun may stay for ever when a terminal's SIGINT ends ranks in MPI_Finalize before it does
+            second = signal.SIGINT if flavour == 'mpich' else signal.SIGTERM
+            t.at_once(functools.partial(stands, place=place, program=program, kind=kind, level=level, how=how) for kind in sys.argv[1:] or KINDS
+                      for level, how in (('events', signal.SIGTERM), ('profile', second), ('paused', signal.SIGTERM))[:3 if kind in PAUSED else 2])
             of_slurm(t, place, program)
     t.end()
 

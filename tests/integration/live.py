@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from trace import FLAVOURS, MPITRACE, PROGRAMS, TIMEOUT, Place, Step, Tests
+from trace import FLAVOURS, MPITRACE, PROGRAMS, TIMEOUT, Place, Step, Tests, raise_agent
 
 RANKS = 4
 
@@ -61,11 +61,14 @@ def until(holds):
 
 
 class Running:
-    """A program under an agent of its own; at the end each rank is killed by its number."""
+    """A program under an agent of its own, which is not kept from its samples by ranks that spin; at the end each rank is killed by its
+    number."""
 
     def __init__(self, place, name, *words, **layout):
         self.step, self.dir = Step(place, name, sample='0.2', **layout), place.dir
         self.agent = self.step.agent()
+        until(lambda: self.agent.poll() is not None or os.sched_getscheduler(self.agent.pid) == os.SCHED_IDLE)
+        raise_agent(self.agent.pid)
         self.run = subprocess.Popen(['mpirun', '-n', str(RANKS), *words], env=self.step.env, cwd=place.dir, stdout=subprocess.DEVNULL,
                                     stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, start_new_session=True)
 
@@ -76,10 +79,12 @@ class Running:
         return sorted(int(name.split('.')[0]) for name in os.listdir(self.step.dir + '/ranks') if name.endswith('.mpit'))
 
     def others(self):
-        """Ranks that have no segment file, as before MPI_Init: by their program, which is of this place."""
+        """Ranks that have no segment file, as before MPI_Init: by their program, which is of this place, and their step."""
         for name in filter(str.isdigit, os.listdir('/proc')):
             with contextlib.suppress(OSError):
-                if os.readlink('/proc/%s/exe' % name).startswith(self.dir + '/'):
+                with open('/proc/%s/environ' % name, 'rb') as f:
+                    ours = b'MPITRACE_DIR=%s/ranks\0' % self.step.dir.encode() in f.read()
+                if ours and os.readlink('/proc/%s/exe' % name).startswith(self.dir + '/'):
                     yield int(name)
 
     def __exit__(self, *_):
@@ -106,8 +111,8 @@ def hangs(t, place, program, what):
                                                                    for r in look['ranks']), look['ranks'])
         t.check(who + 'why names each call and line', all(op in look['deadlock'][0]['why'] and place_of in look['deadlock'][0]['why']
                                                           for op, _, place_of in calls), look['deadlock'])
-        code, text, _ = live(out)
-        t.check(who + 'so does the terminal', code == 1 and 'DEADLOCK: 4 ranks can never continue, because of:' in text and calls[3][2] in text, text)
+        said = until(lambda: (lambda x: x if x[0] == 1 else None)(live(out))) or live(out)
+        t.check(who + 'so does the terminal', 'DEADLOCK: 4 ranks can never continue, because of:' in said[1] and calls[3][2] in said[1], said)
     code, look = now(out)
     t.check(who + 'when the job is over it is not stuck, and its ranks have ended',
             code == 0 and look['ended'] and {r['state'] for r in look['ranks']} == {'ended'}, look)
@@ -172,8 +177,7 @@ def stopped(t, place, program):
         pid = run.pids()[0]
         os.kill(pid, signal.SIGSTOP)
         t.check(who + 'then one is', until(lambda: those(1)) is not None, now(out))
-        text = live(out)[1]
-        t.check(who + 'the terminal says so', '1 rank is stopped by a signal' in text, text)
+        t.check(who + 'the terminal says so', until(lambda: '1 rank is stopped by a signal' in live(out)[1]), live(out))
         os.kill(pid, signal.SIGCONT)
         t.check(who + 'it goes on', until(lambda: those(0)) is not None, now(out))
 

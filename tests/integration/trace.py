@@ -1,5 +1,7 @@
 """trace.py - helpers of the integration tests: compile a program of tests/programs, run it with and without the tracer,
 read its analysis. Environment from meson: MPITRACE (the command), PROGRAMS (their folder)."""
+import concurrent.futures
+import contextlib
 import glob
 import json
 import os
@@ -119,6 +121,24 @@ class Place:
         return shown('%s/out/%s.mpix' % (self.dir, name))
 
 
+def agents_of(run):
+    """Pids of the agents of a `mpitrace run`, once they have made themselves light."""
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        with contextlib.suppress(OSError):
+            with open('/proc/%s/cmdline' % pid) as f, open('/proc/%s/stat' % pid) as g:
+                words, parent = f.read().split('\0'), g.read().rsplit(')', 1)[1].split()[1]
+            if words[1:2] == ['collect'] and parent == str(run.pid) and os.sched_getscheduler(int(pid)) == os.SCHED_IDLE:
+                yield int(pid)
+
+
+def raise_agent(pid):
+    """As slurmstepd does at a step's end: out of SCHED_IDLE, and of its group's weight; ranks that spin keep it from nothing then."""
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(pid, os.SCHED_OTHER, os.sched_param(0))
+        with open('/proc/%d/autogroup' % pid, 'w') as f:
+            f.write('0')
+
+
 class Step:
     """A step directory, an agent of its own, and programs traced in it: the parts that `mpitrace run` ties together."""
 
@@ -146,10 +166,7 @@ class Step:
         """The step is over; returns the exit code of the agent, which is started now if there was none."""
         open(self.dir + '/done', 'w').close()
         if agent:
-            try: # as slurmstepd does
-                os.sched_setscheduler(agent.pid, os.SCHED_OTHER, os.sched_param(0))
-            except OSError:
-                pass
+            raise_agent(agent.pid)
         return (agent or self.agent(**how)).wait(timeout=TIMEOUT)
 
     def counts(self):
@@ -244,6 +261,33 @@ class Tests:
             if isinstance(want, dict) else (got, want)
         self.check(claim, got == want, 'got, want: %s' % (different,))
 
+    def at_once(self, calls):
+        """Calls with tests of their own, four at any time, of what only waits; what they say comes in their order."""
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for said in pool.map(Kept.of, calls):
+                for method, words in said:
+                    getattr(self, method)(*words)
+
     def end(self):
         print('1..%d' % (self.passed + self.failed))
         sys.exit(1 if self.failed else 0)
+
+
+class Kept(Tests):
+    """What is to be said later."""
+
+    def __init__(self):
+        super().__init__()
+        self.said = []
+
+    def check(self, *words):
+        self.said.append(('check', words))
+
+    def skip(self, *words):
+        self.said.append(('skip', words))
+
+    @classmethod
+    def of(cls, call):
+        kept = cls()
+        call(kept)
+        return kept.said

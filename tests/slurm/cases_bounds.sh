@@ -315,7 +315,7 @@ a_node_that_cannot_trace_is_named_and_hardly_waited_for() {
 	local waited
 	as_admin install -d -m 0755 "$STATE/programs" "$STATE/programs/n1"
 	as_admin cp "$PREFIX/libexec/mpitrace/mpitrace-warden" "$STATE/programs/n1"
-	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=60" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 20 >/dev/null 2>&1 || fails "srun: $?" || return
+	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=300" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 20 >/dev/null 2>&1 || fails "srun: $?" || return
 	eventually "the report" has_report 0 || return
 	same "missing nodes" "['n2']" "$(analysis 0 'a["coverage"]["nodes_missing"]')" || return
 	same "ranks seen" 1 "$(analysis 0 'a["coverage"]["ranks_seen"]')" || return

@@ -65,8 +65,8 @@ with_libraries_that() { # TEXT COMMAND...
 	shift
 	own_libraries "$lib"
 	"$@" || return
-	with_plugin_arguments "libdir=$lib report_seconds=60" told "$text" "" || return
-	with_plugin_arguments "libdir=$lib report_seconds=60 default=on" not_told || return
+	with_plugin_arguments "libdir=$lib report_seconds=300" told "$text" "" || return
+	with_plugin_arguments "libdir=$lib report_seconds=300 default=on" not_told || return
 	rm -rf "$lib"
 }
 
@@ -84,8 +84,8 @@ a_tracer_that_cannot_be_loaded_is_told() {
 	local lib=$STATE/libraries name=libmpitrace-openmpi.so
 	own_libraries "$lib"
 	as_admin truncate -s 0 "$lib/$name"
-	with_plugin_arguments "libdir=$lib report_seconds=60" told "nothing is recorded: $lib/$name: file too short" "" foreground || return
-	with_plugin_arguments "libdir=$lib report_seconds=60" try_to_start of_sbatch --mpitrace || return
+	with_plugin_arguments "libdir=$lib report_seconds=300" told "nothing is recorded: $lib/$name: file too short" "" foreground || return
+	with_plugin_arguments "libdir=$lib report_seconds=300" try_to_start of_sbatch --mpitrace || return
 	eventually "a log that says why" grep -rqs "n1: 1 process ran untraced: $lib/$name: file too short" "$CASE_DIR" --include=log.txt || return
 	rm -rf "$lib"
 }
@@ -99,7 +99,7 @@ a_program_that_is_linked_statically_is_told() {
 	local RING=$CASE_DIR/static
 	printf '#include <stdio.h>\nint main(void) { fputs("ring done\\n", stderr); return puts("rank 0 of 1 got 0") < 0; }\n' | gcc -static -x c -o "$RING" - || return
 	told "runs untraced on n1: $RING is linked statically" "" || return
-	with_plugin_arguments "default=on report_seconds=60" not_told
+	with_plugin_arguments "default=on report_seconds=300" not_told
 }
 
 a_warden_that_is_missing_is_told() {
@@ -136,7 +136,7 @@ a_policy_that_says_no_is_told() {
 a_policy_that_is_broken_on_a_node_only_is_told() {
 	as_admin install -d -m 0755 "$STATE/policies" "$STATE/policies/head" "$STATE/policies/n1"
 	printf '[defaults]\nlevel = loud\n' >"$STATE/policies/n1/p.conf"
-	with_plugin_arguments "policy=$STATE/policies/%n/p.conf report_seconds=60" told "runs untraced on n1: the site's policy is broken: $STATE/policies/n1/p.conf:2: level = loud" "" || return
+	with_plugin_arguments "policy=$STATE/policies/%n/p.conf report_seconds=300" told "runs untraced on n1: the site's policy is broken: $STATE/policies/n1/p.conf:2: level = loud" "" || return
 	with_plugin_arguments "policy=$STATE/policies/%n/p.conf default=on" not_told
 }
 
@@ -156,11 +156,11 @@ a_report_that_is_not_there_when_srun_ends_is_told() {
 a_trace_that_lacks_a_node_is_told() {
 	as_admin install -d -m 0755 "$STATE/programs" "$STATE/programs/n1" "$STATE/programs/n2"
 	as_admin cp "$PREFIX/libexec/mpitrace/mpitrace-warden" "$STATE/programs/n1"
-	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=60" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=300" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
 	same "what is said" "mpitrace: the trace is partial: $(step_dir 0)/report.html; the report says what is missing" "$(said "$CASE_DIR/err" | grep -v '^ring')" || return
 	rm -rf "$CASE_DIR"/mpitrace-*
 	as_admin mv "$STATE/programs/n1/mpitrace-warden" "$STATE/programs/n2"
-	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=60" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=300" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
 	same "lines: $(cat "$CASE_DIR/err")" 1 "$(grep -c '^mpitrace:' "$CASE_DIR/err")"
 }
 
@@ -169,7 +169,7 @@ programs_for_which_a_step_has_no_room_are_told() {
 	local said
 	command -v mpicc.mpich >/dev/null || skips "no MPICH, whose programs run without a launcher" || return
 	mpicc.mpich -O1 -o "$CASE_DIR/told" "$REPO/tests/programs/told.c" || return
-	with_plugin_arguments "spool_bytes=12M report_seconds=60" as_user srun -w n1 -n1 --mpi=none --mpitrace \
+	with_plugin_arguments "spool_bytes=12M report_seconds=300" as_user srun -w n1 -n1 --mpi=none --mpitrace \
 		sh -c "for i in 1 2 3 4 5 6 7 8; do ./told 0 || exit; done" >"$CASE_DIR/out" 2>"$CASE_DIR/err" || fails "srun: $?" || return
 	same "programs that ran" 8 "$(wc -l <"$CASE_DIR/out")" || return
 	same "what is said" "mpitrace: the trace is partial: $(step_dir 0)/report.html; the report says what is missing" "$(said "$CASE_DIR/err")" || return

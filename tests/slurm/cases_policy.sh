@@ -7,7 +7,7 @@ policy_is() { # the text on standard input; a partition beside the default one i
 	as_admin install -d -m 0755 "$STATE/etc"
 	# shellcheck disable=SC2016 # the inner shell expands
 	as_admin sh -c 'cat >"$1" && chmod 0644 "$1"' sh "$POLICY"
-	grep -q 'policy=' "$STATE/plugstack.conf" || sed -i "s|\$| policy=$POLICY report_seconds=60|" "$STATE/plugstack.conf"
+	grep -q 'policy=' "$STATE/plugstack.conf" || sed -i "s|\$| policy=$POLICY report_seconds=300|" "$STATE/plugstack.conf"
 	grep -q 'PartitionName=other' "$STATE/slurm.conf" && return
 	echo "PartitionName=other Nodes=ALL MaxTime=60 State=UP" >>"$STATE/slurm.conf"
 	as_admin scontrol reconfigure

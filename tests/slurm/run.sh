@@ -75,7 +75,7 @@ try() {
 # As they were before the first claim: what the plugin is told, and no rules of a site.
 restore_settings() {
 	no_policy
-	echo "$PLUGSTACK report_seconds=60" >"$STATE/plugstack.conf"
+	echo "$PLUGSTACK report_seconds=300" >"$STATE/plugstack.conf"
 }
 
 end_all_jobs() {
@@ -132,7 +132,7 @@ prepare() {
 	PLUGSTACK=$(cat "$STATE/plugstack.conf")
 	[ "$MOVED" = no ] || PLUGSTACK="$PLUGSTACK$(say_where_all_is)"
 	[ -z "$NO_TRACER" ] || take_tracer_away
-	echo "$PLUGSTACK report_seconds=60" >"$STATE/plugstack.conf"
+	echo "$PLUGSTACK report_seconds=300" >"$STATE/plugstack.conf"
 	SELF=$WORK/slurm_self RING=$WORK/slurm_ring PHASE=$WORK/slurm_phase
 	[ "$MPI" != none ] || return 0
 	for program in "$SELF" "$RING" "$PHASE"; do
