@@ -1,6 +1,6 @@
 // build.mjs - bundle src/ into one offline HTML file whose policy admits its own script, worker and style and nothing else.
-// The worker's code lies in the page as text; the page makes the worker of it. So does the scene with Three, packed: a
-// page that shows the machine unpacks it and runs it as a script of its own, which the policy knows by its hash.
+// The worker's code lies in the page as text, packed; the page makes the worker of it. So does the scene with Three: a page
+// that shows the machine unpacks it and runs it as a script of its own, which the policy knows by its hash.
 // node build.mjs OUT WORKDIR [DEPFILE]: packages are installed in WORKDIR; DEPFILE gets a rule with all files that it is made of.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -40,6 +40,10 @@ function writeDepfile(inputs) {
   writeFileSync(depfile, `${name(process.argv[2])}: ${[...inputs, join(here, 'page.html')].map(name).join(' ')}\n`);
 }
 
+function packed(text) {
+  return deflateRawSync(text, { level: 9 }).toString('base64');
+}
+
 /** Licence of a package, which goes where its code goes. */
 function licence(name) {
   return readFileSync(join(work, 'node_modules', name, 'LICENSE'), 'utf8').trim();
@@ -50,7 +54,7 @@ function page({ script, worker, style, scene }) {
   if (/<\/(script|style)|<!--/i.test(Object.values(parts).join('')))
     throw new Error('the bundle closes its own element');
   const hashes = { 'script-hash': hash(script), 'style-hash': hash(style), 'scene-hash': hash(scene) };
-  Object.assign(parts, hashes, { scene: deflateRawSync(scene, { level: 9 }).toString('base64') });
+  Object.assign(parts, hashes, { worker: packed(worker), scene: packed(scene) });
   return readFileSync(join(here, 'page.html'), 'utf8').replace(/\{\{([a-z-]+)\}\}/g, (_, name) => parts[name]);
 }
 

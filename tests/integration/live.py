@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from trace import FLAVOURS, MPITRACE, PROGRAMS, TIMEOUT, Place, Step, Tests, raise_agent
+from trace import FLAVOURS, MPITRACE, PROGRAMS, TIMEOUT, Place, Step, Tests
 
 RANKS = 4
 
@@ -61,14 +61,11 @@ def until(holds):
 
 
 class Running:
-    """A program under an agent of its own, which is not kept from its samples by ranks that spin; at the end each rank is killed by its
-    number."""
+    """A program under an agent of its own; at the end each rank is killed by its number."""
 
     def __init__(self, place, name, *words, **layout):
         self.step, self.dir = Step(place, name, sample='0.2', **layout), place.dir
-        self.agent = self.step.agent()
-        until(lambda: self.agent.poll() is not None or os.sched_getscheduler(self.agent.pid) == os.SCHED_IDLE)
-        raise_agent(self.agent.pid)
+        self.agent = self.step.attentive_agent()
         self.run = subprocess.Popen(['mpirun', '-n', str(RANKS), *words], env=self.step.env, cwd=place.dir, stdout=subprocess.DEVNULL,
                                     stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, start_new_session=True)
 

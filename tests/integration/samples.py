@@ -99,7 +99,7 @@ def while_it_runs(path):
 def killed(t, place, program, name, agents=1, env=None, budget=64 << 20, **layout):
     """A rank that counts for ever is killed when there are three samples, and in between the agent, if asked for."""
     step = Step(place, name, sample='0.1', budget=budget, **layout)
-    agent = step.agent()
+    agent = step.attentive_agent()
     with running(step, begin(place, program, place.dir + '/count-' + name, env=env)):
         for last in [False] * (agents - 1) + [True]:
             have = len(while_it_runs(step.mpic))
@@ -107,7 +107,7 @@ def killed(t, place, program, name, agents=1, env=None, budget=64 << 20, **layou
             if not last:
                 agent.kill()
                 agent.wait()
-                agent = step.agent()
+                agent = step.attentive_agent()
     code = step.end(agent)
     got, profile = samples(step.mpic)
     who = '%s, %s: ' % (place.flavour, name)
@@ -131,7 +131,7 @@ def killed(t, place, program, name, agents=1, env=None, budget=64 << 20, **layou
 def hangs(t, place, program):
     """Each waits for the one before, with what is known of that."""
     step = Step(place, 'hangs', sample='0.1')
-    agent = step.agent()
+    agent = step.attentive_agent()
 
     def stand():
         last = samples(step.mpic)[0][-1:]

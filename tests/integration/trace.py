@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import agree
 import contract
@@ -157,6 +158,14 @@ class Step:
     def agent(self, *wrapper, **how):
         return subprocess.Popen([*wrapper, MPITRACE, 'collect', self.dir, '--watch', str(os.getpid())],
                                 stdout=subprocess.DEVNULL, stderr=how.pop('stderr', subprocess.DEVNULL), **how)
+
+    def attentive_agent(self):
+        """One that ranks that spin do not keep from its samples, however few processors there are."""
+        agent = self.agent()
+        while agent.poll() is None and os.sched_getscheduler(agent.pid) != os.SCHED_IDLE:
+            time.sleep(0.001)
+        raise_agent(agent.pid)
+        return agent
 
     def run(self, *words, env=None, **how):
         return subprocess.run(words, env=dict(self.env, **(env or {})), cwd=self.place.dir, capture_output=True, timeout=TIMEOUT,

@@ -15,6 +15,7 @@ import { describe } from './draw/describe';
 import { exporter } from './draw/export';
 import type { Shown } from './draw/export';
 import { goBack, handedOver, isCarried } from './io/carrier';
+import { unpack } from './io/packed';
 import { FileSource, openUrl } from './io/source';
 import type { Source } from './io/source';
 import { readAddress, writeAddress } from './model/address';
@@ -169,7 +170,7 @@ class Page {
   /** A second run; the one that was open stays open if this cannot be. */
   async openOther(source: Source): Promise<void> {
     try {
-      const session = await Session.open(source, workerCode());
+      const session = await Session.open(source, await workerCode());
       if (this.leaves.signal.aborted) return session.close();
       const before = this.second;
       this.second = session;
@@ -418,14 +419,15 @@ function describeBy(host: HTMLElement, id: string): void {
 
 let shown: Page | null = null;
 
-const workerCode = (): string => document.getElementById('worker')?.textContent ?? '';
+let code: Promise<string> | null = null;
+const workerCode = (): Promise<string> => (code ??= unpack('worker'));
 
 /** What is open stays open if this cannot be. */
 async function open(source: Source): Promise<void> {
   const note = h('div', { class: 'opening', role: 'status' }, `Opening ${source.name} …`);
   document.body.append(note);
   try {
-    const session = await Session.open(source, workerCode());
+    const session = await Session.open(source, await workerCode());
     shown?.destroy();
     shown = new Page(session);
   } catch (error) {
@@ -513,11 +515,11 @@ async function boot(): Promise<void> {
     return showLive(page, { tooltip, theme, announce: (text) => (voice.textContent = text) });
   acceptDrops();
   if (isCarried()) {
-    prepare(workerCode());
+    void workerCode().then(prepare);
     return open(await handedOver());
   }
   if (!asked && !location.protocol.startsWith('http')) return start(null);
-  prepare(workerCode());
+  void workerCode().then(prepare);
   try {
     const source = await openUrl(new URL(asked ?? 'trace.mpix', location.href));
     if (source) await open(source);

@@ -3,6 +3,7 @@
 import type { Boxes, Part } from '../layout/machine';
 import type { Orbit } from '../layout/orbit';
 import type { Solid } from '../layout/solid';
+import { unpack } from '../io/packed';
 import { h } from './dom';
 
 /** Colours: three numbers a box, 0..1, or three for all. */
@@ -42,19 +43,16 @@ declare global {
 
 let coming: Promise<void> | null = null;
 
-async function unpack(): Promise<void> {
-  const packed = document.getElementById('scene')?.textContent ?? '';
-  const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+async function start(): Promise<void> {
   const script = h('script', {});
-  script.textContent = await new Response(stream).text(); // the policy knows its hash
+  script.textContent = await unpack('scene'); // the policy knows its hash
   document.head.append(script);
   if (!globalThis.mpitraceScene) throw new Error('The part of this page that draws in 3-D did not start.');
 }
 
 /** Once for the page. */
 export async function loadScene(): Promise<MakeScene> {
-  coming ??= unpack();
+  coming ??= start();
   await coming;
   return globalThis.mpitraceScene!;
 }
