@@ -241,6 +241,15 @@ void mpic_columns_begin(struct mpic_columns *c, uint64_t begin_tick);
 /* The next event's gap counts from tick: what follows is another thread's. */
 void mpic_columns_resume(struct mpic_columns *c, uint64_t tick);
 void mpic_columns_put(struct mpic_columns *c, const struct mpic_event *event);
+/* Many events without words, of which what mpic_columns_put() looks at is known: room for n, then each. False without
+ * memory. */
+bool mpic_columns_room(struct mpic_columns *c, uint32_t n);
+static inline void mpic_columns_add(struct mpic_columns *c, uint32_t sig, uint64_t enter_tick, uint64_t exit_tick)
+{
+	c->events[c->count++] = (struct mpic_column_event){enter_tick - c->clock, exit_tick - enter_tick, sig << 1};
+	c->nsigs = sig >= c->nsigs ? sig + 1 : c->nsigs;
+	c->clock = exit_tick;
+}
 /* Join the columns into one payload appended to out. */
 void mpic_columns_payload(struct mpic_columns *c, struct buf *out);
 void mpic_columns_done(struct mpic_columns *c);

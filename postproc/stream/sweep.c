@@ -59,6 +59,11 @@ struct sweep {
 	bool ending;
 };
 
+static double later(double a, double b)
+{
+	return a > b ? a : b;
+}
+
 /* ---- collectives ---- */
 
 static uint64_t hash_of(uint32_t comm, uint32_t channel, uint32_t k)
@@ -158,7 +163,7 @@ static void leave_queue(struct sweep *w, struct actor *a)
 static void enter(struct sweep *w, struct actor *a, const struct action *x, struct assembly *m, int64_t start_ns)
 {
 	m->entered++;
-	m->last = fmax(m->last, a->now);
+	m->last = later(m->last, a->now);
 	if (start_ns > m->last_start_ns) {
 		m->last_start_ns = start_ns;
 		path_hold(w->paths, &m->last_path, &a->path, start_ns);
@@ -185,7 +190,7 @@ static bool to_root(uint8_t kind)
 
 static void waited_for(struct sweep *w, struct actor *a, double ideal, int64_t start_ns, const struct snapshot *path)
 {
-	a->now = fmax(a->now, ideal);
+	a->now = later(a->now, ideal);
 	if (w->delays != NULL && path->stretch != NULL)
 		delays_matched(w->delays, a->lane->rank, path_rank(path), a->events.at[a->at].end_ns);
 	if (start_ns > a->began) {
@@ -246,7 +251,7 @@ static double start_of(const struct sweep *w, const struct actor *a, const struc
 	if (w->repair) {
 		double gap = a->before == TIME_ABSENT ? 0 : (double)(ev->start_ns - a->before);
 		return a->before == TIME_ABSENT ? (double)ev->start_ns
-						: fmax((double)ev->start_ns, a->now + (gap > 0 ? SHRINK * gap : 0));
+						: later((double)ev->start_ns, a->now + (gap > 0 ? SHRINK * gap : 0));
 	}
 	int64_t from = a->before != TIME_ABSENT ? a->before : a->lane->process->init_exit_ns;
 	return from != TIME_ABSENT && ev->start_ns > from ? a->now + (double)(ev->start_ns - from) : a->now;
@@ -373,7 +378,7 @@ static int finish(struct sweep *w, struct actor *a, const struct swept *ev)
 {
 	int code = 0;
 	if (w->repair) {
-		a->now = fmax((double)ev->end_ns, a->now + 1);
+		a->now = later((double)ev->end_ns, a->now + 1);
 		code = keep_repair(w, a, ev);
 	} else {
 		uint32_t causer = a->began > ev->start_ns && a->causer.stretch != NULL ? path_rank(&a->causer) : NONE;
@@ -427,15 +432,15 @@ static int take_window(struct actor *a, const struct lane *l)
 	a->action = a->action > from ? a->action - from : 0;
 	a->first_action = 0;
 	a->at = 0;
-	if (vec_grow(&a->events.at, &a->events.cap, left + l->n - l->from, sizeof(*a->events.at)) < 0)
+	if (vec_grow(&a->events.at, &a->events.cap, left + l->n - l->from, sizeof(*a->events.at)) < 0 ||
+	    vec_grow(&a->actions.at, &a->actions.cap, actions + l->actions.n, sizeof(*a->actions.at)) < 0)
 		return -ENOMEM;
 	for (uint32_t i = l->from; i < l->n; i++)
 		a->events.at[a->events.n++] = (struct swept){l->start_ns[i], l->end_ns[i], l->sig[i]};
 	for (size_t i = 0; i < l->actions.n; i++) {
-		struct action x = l->actions.at[i];
-		x.at = x.at >= l->from ? x.at - l->from + (uint32_t)left : 0;
-		if (vec_push(&a->actions, x) < 0)
-			return -ENOMEM;
+		struct action *x = &a->actions.at[a->actions.n++];
+		*x = l->actions.at[i];
+		x->at = x->at >= l->from ? x->at - l->from + (uint32_t)left : 0;
 	}
 	return 0;
 }
@@ -528,7 +533,7 @@ int sweep_end(struct sweep *w, struct sweep_result *ret_result)
 	int code = sweep_window(w);
 	struct sweep_result r = {.ideal_ns = 0, .missed = w->missed};
 	for (uint32_t i = 0; i < w->st->nlanes; i++)
-		r.ideal_ns = fmax(r.ideal_ns, w->actors[i].now);
+		r.ideal_ns = later(r.ideal_ns, w->actors[i].now);
 	if ((double)w->missed > MISSED_SHARE_MAX * (double)w->needs)
 		r.ideal_ns = NAN;
 	struct actor *last = w->repair ? NULL : last_actor(w);
