@@ -395,22 +395,10 @@ static int take_extra(struct mpic_events *it, struct mpic_event *ev)
 	return 0;
 }
 
-int mpic_events_next(struct mpic_events *it, struct mpic_event *ret_event)
+int mpic_events_words(struct mpic_events *it, struct mpic_event *ret_event)
 {
-	if (it->at == it->count)
-		return 0;
-	uint32_t word = it->words[it->at++];
-	const uint64_t *times = &it->times[2 * (size_t)it->next[word >> 1]++];
-	uint64_t enter, leave = 0;
-	bool far =
-		__builtin_add_overflow(it->clock, times[0], &enter) || __builtin_add_overflow(enter, times[1], &leave);
-	struct mpic_event ev = {.sig = word >> 1, .enter_tick = enter, .exit_tick = leave};
-	int rc = (word & 1) == 0 ? 0 : it->has_columns ? take_extra(it, &ev) : rd_extra(it, &ev);
-	if (rc < 0 || far)
-		return rc < 0 ? rc : -EBADMSG;
-	it->clock = leave;
-	*ret_event = ev;
-	return 1;
+	int rc = it->has_columns ? take_extra(it, ret_event) : rd_extra(it, ret_event);
+	return rc < 0 ? rc : 1;
 }
 
 void mpic_events_done(struct mpic_events *it)

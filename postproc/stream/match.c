@@ -379,20 +379,21 @@ static int know_receiver(struct shard *sh, struct recv *r, struct send *x)
 /* Both ends are over and know each other. */
 static int finish(struct shard *sh, struct recv *r, struct send *x)
 {
-	struct transfer t = {.send = x->start,
-			     .send_done = x->done,
-			     .recv = r->start,
-			     .recv_done = r->done,
-			     .bytes = x->bytes,
-			     .src = x->rank,
-			     .dst = r->rank,
-			     .comm = x->comm,
-			     .send_sig = x->sig,
-			     .send_site_sig = x->starter != NONE ? x->starter : x->sig,
-			     .recv_site_sig = r->starter != NONE ? r->starter : r->sig,
-			     .tag = x->tag};
-	if (vec_push(&sh->transfers, t) < 0)
+	struct transfer *t = vec_more(&sh->transfers);
+	if (t == NULL)
 		return -ENOMEM;
+	*t = (struct transfer){.send = x->start,
+			       .send_done = x->done,
+			       .recv = r->start,
+			       .recv_done = r->done,
+			       .bytes = x->bytes,
+			       .src = x->rank,
+			       .dst = r->rank,
+			       .comm = x->comm,
+			       .send_sig = x->sig,
+			       .send_site_sig = x->starter != NONE ? x->starter : x->sig,
+			       .recv_site_sig = r->starter != NONE ? r->starter : r->sig,
+			       .tag = x->tag};
 	tally_transfer(&sh->tally, x);
 	x->recv_start = r->start;
 	x->matched = true;

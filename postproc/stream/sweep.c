@@ -281,8 +281,8 @@ static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 	if (w->delays != NULL)
 		delays_begin(w->delays, a->lane->rank, a->lane->process->sigs.at[ev->sig].site, ev->start_ns);
 	path_until(w->paths, &a->path, ev->start_ns);
-	for (size_t i = a->action; i < a->actions.n && a->actions.at[i].at == a->at; i++) {
-		struct action *x = &a->actions.at[i];
+	const struct action *x = a->actions.at + a->action, *end = a->actions.at + a->actions.n;
+	for (uint32_t at = (uint32_t)a->at; x < end && x->at == at; x++) {
 		if (x->kind == ACTION_BEGIN)
 			begin_edge(w, a, x->edge, ev->start_ns);
 		if (x->kind != ACTION_ENTER)
@@ -305,8 +305,8 @@ static bool in_vain(const struct sweep *w, const struct swept *ev)
 static int collective_needs(struct sweep *w, struct actor *a, const struct swept *ev)
 {
 	bool give_up = in_vain(w, ev);
-	for (; a->action < a->actions.n && a->actions.at[a->action].at == a->at; a->action++) {
-		struct action *x = &a->actions.at[a->action];
+	const struct action *x = a->actions.at + a->action, *end = a->actions.at + a->actions.n;
+	for (uint32_t at = (uint32_t)a->at; x < end && x->at == at; x++, a->action++) {
 		if (x->kind == ACTION_NEED) {
 			struct need *n = x->need;
 			if (n->state == EDGE_KNOWN && n->edge->known)
