@@ -224,7 +224,7 @@ static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 	*ret_recv = r;
 	if (starter != NONE && start_bytes(w, r->bytes) < 0)
 		return -ENOMEM;
-	int code = w->st->any_synchronous || r->bytes > EAGER_BYTES ? begin_edge(w, &r->edge) : 0;
+	int code = w->st->any_synchronous || sig->recv_bytes > EAGER_BYTES ? begin_edge(w, &r->edge) : 0;
 	return code == 0 ? match_post(w->sh, r) : code;
 }
 
@@ -605,12 +605,8 @@ static int do_event(struct walk *w)
 	if (!w->sig->defined)
 		return 0;
 	/* A long call is recorded as several events; what they complete, the first of them waited for. */
-	if (c->continues) {
+	if (c->continues)
 		w->call = w->lane->head;
-	} else {
-		w->lane->head = w->call;
-		w->lane->head_sig = w->sig_at;
-	}
 	if ((c->flags & SIG_STARTS_REQUEST) != 0)
 		return do_start_request(w);
 	if ((c->flags & SIG_FAILED) != 0 && c->shape != SIG_COMPLETE) {

@@ -3,6 +3,8 @@
  * or broken block, and what was dropped is counted. */
 #include "postproc/stream/stream.h"
 
+#define SIGS_ASKED 32u /* signatures of which the next times are asked for ahead */
+
 /* The knot that counts at this tick, and from which tick on another one does. */
 static void find_knot(struct lane *l, uint64_t tick)
 {
@@ -232,6 +234,20 @@ void lane_clear(struct lane *l)
 	l->moved.n = 0;
 	l->numbers.n = 0;
 	lane_slice(l);
+}
+
+void lane_ask(const struct lane *l)
+{
+	const struct mpic_events *it = &l->events;
+	prefetch(&l->process->sigs.at[l->next_sig], 64);
+	prefetch(it->words + it->at, 64);
+	for (uint32_t i = 0; i < it->nsigs && i < SIGS_ASKED; i++)
+		prefetch(it->times + 2 * (size_t)it->next[i], 64);
+	prefetch(l->enter + l->n, 64);
+	prefetch(l->leave + l->n, 64);
+	prefetch(l->start_ns + l->n, 64);
+	prefetch(l->end_ns + l->n, 64);
+	prefetch(l->sig + l->n, 64);
 }
 
 int lane_window(struct lane *l, uint32_t window, int64_t end_ns)

@@ -523,13 +523,26 @@ static int advance_open(struct shard *sh)
 	return code;
 }
 
+/* Memory of what the receives after one of the list need: they, what they name, what that names. */
+static void ask_ready(const struct shard *sh, size_t i)
+{
+	if (i + AHEAD < sh->ready.n)
+		prefetch(sh->ready.at[i + AHEAD], sizeof(struct recv));
+	if (i + 2 * AHEAD / 3 < sh->ready.n) {
+		const struct recv *r = sh->ready.at[i + 2 * AHEAD / 3];
+		prefetch(r->envelope, sizeof(struct envelope));
+		prefetch(r->wait, sizeof(struct wait));
+	}
+	if (i + AHEAD / 3 < sh->ready.n && sh->ready.at[i + AHEAD / 3]->envelope->send != NULL)
+		prefetch(sh->ready.at[i + AHEAD / 3]->envelope->send, sizeof(struct send));
+}
+
 /* First receives of earlier windows for which something has come, then those of this one as they were completed. */
 static int match_all_ready(struct shard *sh)
 {
 	int code = advance_open(sh);
 	for (size_t i = 0; i < sh->ready.n && code == 0; i++) {
-		if (i + AHEAD < sh->ready.n)
-			prefetch(sh->ready.at[i + AHEAD], sizeof(struct recv));
+		ask_ready(sh, i);
 		sh->ready.at[i]->turn = true;
 		code = advance(sh, sh->ready.at[i]->envelope);
 		if (code == 0)

@@ -9,6 +9,8 @@
 #define SHRINK 0.99 /* of gaps, until a repaired rank is back in its own time */
 #define MISSED_SHARE_MAX 0.001
 #define BUCKETS_MIN 256u
+#define NAMES_AHEAD 20u /* actions of which memory is asked for before they come: what they name, */
+#define NAMED_AHEAD 10u /* and what that names */
 
 struct swept {
 	int64_t start_ns, end_ns;
@@ -20,6 +22,7 @@ struct actor {
 	VEC(struct swept) events;	 /* not swept yet, from `at` on */
 	VEC(struct action) actions;	 /* at counts from the front of events */
 	size_t at, action, first_action; /* event, its next action, its first */
+	size_t names, named;		 /* actions of which memory was asked for: what they name, what that names */
 	bool begun;			 /* its start is known */
 	double now;	 /* ideal (or repaired) end of what is done, then start of the event, then what it waits for */
 	double start;	 /* of the event */
@@ -139,6 +142,8 @@ static void wake(struct sweep *w, uint32_t *waiters)
 		a->next_waiter = 0;
 		a->queue = NULL;
 		w->ready.at[w->ready.n++] = lane; /* room for all was made once */
+		prefetch(&a->events.at[a->at], sizeof(*a->events.at));
+		prefetch(a->path.stretch, 64);
 	}
 }
 
@@ -258,22 +263,30 @@ static double start_of(const struct sweep *w, const struct actor *a, const struc
 }
 
 /* What actions after those of the event at hand will need, first what they name, then what that names. */
-static void look_ahead(const struct actor *a)
+static void look_ahead(struct actor *a)
 {
-	if (a->action + AHEAD >= a->actions.n)
-		return;
-	const struct action *far = &a->actions.at[a->action + AHEAD], *near = far - AHEAD / 2;
-	if (far->kind == ACTION_BEGIN)
-		prefetch(far->edge, sizeof(*far->edge));
-	else if (far->kind == ACTION_NEED)
-		__builtin_prefetch(far->need);
-	if (near->kind == ACTION_NEED && near->need->state == EDGE_KNOWN)
-		prefetch(near->need->edge, sizeof(*near->need->edge));
+	size_t far = a->action + NAMES_AHEAD, near = a->action + NAMED_AHEAD;
+	far = far < a->actions.n ? far : a->actions.n;
+	near = near < a->actions.n ? near : a->actions.n;
+	for (; a->names < far; a->names++) {
+		const struct action *x = &a->actions.at[a->names];
+		if (x->kind == ACTION_BEGIN)
+			prefetch(x->edge, sizeof(*x->edge));
+		else if (x->kind == ACTION_NEED)
+			__builtin_prefetch(x->need);
+	}
+	for (; a->named < near; a->named++) {
+		const struct action *x = &a->actions.at[a->named];
+		if (x->kind == ACTION_NEED && x->need->state == EDGE_KNOWN)
+			prefetch(x->need->edge, sizeof(*x->need->edge));
+	}
 }
 
 static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 {
 	look_ahead(a);
+	if (a->at + 1 < a->events.n)
+		prefetch(&a->lane->process->sigs.at[ev[1].sig], sizeof(uint64_t));
 	a->now = a->start = start_of(w, a, ev);
 	a->begun = true;
 	a->began = INT64_MIN;
@@ -370,8 +383,10 @@ static int keep_repair(struct sweep *w, struct actor *a, const struct swept *ev)
 /* Where the path leaves the rank. Tests in vain end a little before what they waited for comes. */
 static int64_t path_jump(const struct actor *a, const struct swept *ev)
 {
+	if (a->began < ev->end_ns)
+		return a->began;
 	bool polls = (a->lane->process->sigs.at[ev->sig].call.flags & SIG_POLLS) != 0;
-	return polls && a->began >= ev->end_ns ? ev->end_ns - 1 : a->began;
+	return polls ? ev->end_ns - 1 : a->began;
 }
 
 static int finish(struct sweep *w, struct actor *a, const struct swept *ev)
@@ -431,6 +446,7 @@ static int take_window(struct actor *a, const struct lane *l)
 	a->actions.n = actions;
 	a->action = a->action > from ? a->action - from : 0;
 	a->first_action = 0;
+	a->names = a->named = a->action;
 	a->at = 0;
 	if (vec_grow(&a->events.at, &a->events.cap, left + l->n - l->from, sizeof(*a->events.at)) < 0 ||
 	    vec_grow(&a->actions.at, &a->actions.cap, actions + l->actions.n, sizeof(*a->actions.at)) < 0)
@@ -470,6 +486,8 @@ int sweep_window(struct sweep *w)
 	/* those that wait for nothing in particular, and those of which the wait is in vain */
 	for (uint32_t i = w->st->nlanes; i-- > 0 && code == 0;) {
 		struct actor *a = &w->actors[i];
+		if (i > 0)
+			prefetch(&w->actors[i - 1], sizeof(*a));
 		if (a->queue != NULL && !in_vain(w, &a->events.at[a->at]))
 			continue;
 		leave_queue(w, a);
