@@ -117,7 +117,7 @@ static int put_run(struct packing *x, const struct mpix_run *run)
 	enter_lane(x, run->lane);
 	mpic_columns_resume(columns, run->begin_tick);
 	if (!mpic_columns_room(columns, run->n))
-		return fail(x->e, -ENOMEM, "out of memory for %u events", run->n);
+		return fail(x->e, -ENOMEM, "out of memory for %llu events", (unsigned long long)run->n);
 	for (uint32_t i = 0; i < run->n; i++) {
 		struct mpic_event ev = {.sig = run->sig[i], .enter_tick = run->enter[i], .exit_tick = run->leave[i]};
 		if (ev.sig >= x->sigs->n || ev.enter_tick < clock || ev.exit_tick < ev.enter_tick)
