@@ -268,6 +268,8 @@ static void look_ahead(struct actor *a)
 	size_t far = a->action + NAMES_AHEAD, near = a->action + NAMED_AHEAD;
 	far = far < a->actions.n ? far : a->actions.n;
 	near = near < a->actions.n ? near : a->actions.n;
+	a->names = a->names > a->action ? a->names : a->action; /* what is behind is let go of */
+	a->named = a->named > a->action ? a->named : a->action;
 	for (; a->names < far; a->names++) {
 		const struct action *x = &a->actions.at[a->names];
 		if (x->kind == ACTION_BEGIN)
