@@ -5,6 +5,8 @@
 #include "base/vec.h"
 
 #define SLAB_BYTES 65536u
+#define SLAB_LINE_BYTES 64u
+#define SLAB_AHEAD 6u /* things taken before the one of which memory is asked for */
 
 /* For the address sanitizer what is free is no memory. */
 #ifndef __has_feature
@@ -20,8 +22,8 @@
 #endif
 
 struct slab {
-	size_t size; /* of one, at least that of a pointer */
-	void *free;  /* each points to the next */
+	size_t size;	  /* of one */
+	VEC(void *) free; /* room for all there are; the last is taken first */
 	VEC(char *) blocks;
 	size_t used; /* bytes of the last block */
 	size_t live; /* things in use */
@@ -29,22 +31,41 @@ struct slab {
 
 #define SLAB(T) ((struct slab){.size = (sizeof(T) + 15) / 16 * 16, .used = SLAB_BYTES})
 
+/* Memory of one that is taken soon: what was given back lies anywhere. */
+static inline void slab_ask(const struct slab *s)
+{
+	if (s->free.n < SLAB_AHEAD)
+		return;
+	const char *next = s->free.at[s->free.n - SLAB_AHEAD];
+	for (size_t at = 0; at < s->size; at += SLAB_LINE_BYTES)
+		__builtin_prefetch(next + at, 1);
+}
+
+/* One more block, and room to give back what is in it: 0 or -ENOMEM. */
+static inline int slab_grow(struct slab *s)
+{
+	size_t things = (s->blocks.n + 1) * (SLAB_BYTES / s->size);
+	char *block = aligned_alloc(SLAB_LINE_BYTES, SLAB_BYTES);
+	if (block == NULL || vec_grow(&s->free.at, &s->free.cap, things, sizeof(*s->free.at)) < 0 ||
+	    vec_push(&s->blocks, block) < 0) {
+		free(block);
+		return -ENOMEM;
+	}
+	s->used = 0;
+	return 0;
+}
+
 /* Not cleared; NULL without memory. */
 static inline void *slab_take(struct slab *s)
 {
-	void *x = s->free;
-	if (x != NULL) {
+	void *x;
+	if (s->free.n > 0) {
+		x = s->free.at[--s->free.n];
 		SLAB_SHOW(x, s->size);
-		memcpy(&s->free, x, sizeof(s->free));
+		slab_ask(s);
 	} else {
-		if (s->used + s->size > SLAB_BYTES) {
-			char *block = malloc(SLAB_BYTES);
-			if (block == NULL || vec_push(&s->blocks, block) < 0) {
-				free(block);
-				return NULL;
-			}
-			s->used = 0;
-		}
+		if (s->used + s->size > SLAB_BYTES && slab_grow(s) < 0)
+			return NULL;
 		x = s->blocks.at[s->blocks.n - 1] + s->used;
 		s->used += s->size;
 	}
@@ -54,9 +75,8 @@ static inline void *slab_take(struct slab *s)
 
 static inline void slab_give(struct slab *s, void *x)
 {
-	memcpy(x, &s->free, sizeof(s->free));
 	SLAB_HIDE(x, s->size);
-	s->free = x;
+	s->free.at[s->free.n++] = x;
 	s->live--;
 }
 
@@ -65,5 +85,5 @@ static inline void slab_done(struct slab *s)
 	for (size_t i = 0; i < s->blocks.n; i++)
 		free(s->blocks.at[i]);
 	vec_done(&s->blocks);
-	s->free = NULL;
+	vec_done(&s->free);
 }

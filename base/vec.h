@@ -32,14 +32,19 @@ static inline int vec_resize_(void *at, size_t want, size_t *cap, size_t size)
  * has to grow: for arrays whose length and capacity stand in places of their own. 0 or -ENOMEM. */
 static inline int vec_grow(void *at, size_t *cap, size_t want, size_t size)
 {
+	if (__builtin_expect(want <= *cap, 1))
+		return 0;
 	size_t more = *cap < 16 ? 16 : *cap + *cap / 2;
-	return want <= *cap ? 0 : vec_resize_(at, want > more ? want : more, cap, size);
+	return vec_resize_(at, want > more ? want : more, cap, size);
 }
 
 /* Append one element (any expression of type T, e.g. a compound literal): 0 or -ENOMEM. */
 #define vec_push(v, ...) \
 	(vec_grow(&(v)->at, &(v)->cap, (v)->n + 1, sizeof(*(v)->at)) < 0 ? -ENOMEM \
 									 : ((v)->at[(v)->n++] = (__VA_ARGS__), 0))
+
+/* The same of an element that is filled in then: where it stands, or NULL. */
+#define vec_more(v) (vec_grow(&(v)->at, &(v)->cap, (v)->n + 1, sizeof(*(v)->at)) < 0 ? NULL : &(v)->at[(v)->n++])
 
 #define vec_done(v) (free((v)->at), memset((v), 0, sizeof(*(v))))
 

@@ -180,8 +180,25 @@ int mpic_events_begin(struct mpic_events *it, struct cursor payload, uint32_t *r
 /* From the first MPIC_EVENTS_HEAD_BYTES of a payload: how many events, and the exit of the event before the first. */
 #define MPIC_EVENTS_HEAD_BYTES 40u
 int mpic_events_peek(const void *payload, size_t len_bytes, uint32_t *ret_count, uint64_t *ret_begin_tick);
+/* mpic_events_next() of an event with words. */
+int mpic_events_words(struct mpic_events *it, struct mpic_event *ret_event);
+
 /* 1 and *ret_event, 0 at the end, -EBADMSG. */
-int mpic_events_next(struct mpic_events *it, struct mpic_event *ret_event);
+static inline int mpic_events_next(struct mpic_events *it, struct mpic_event *ret_event)
+{
+	if (it->at == it->count)
+		return 0;
+	uint32_t word = it->words[it->at++];
+	const uint64_t *times = &it->times[2 * (size_t)it->next[word >> 1]++];
+	__builtin_prefetch(times + 16); /* of the signature; readers of many threads come back to it late */
+	*ret_event = (struct mpic_event){.sig = word >> 1};
+	if (__builtin_add_overflow(it->clock, times[0], &ret_event->enter_tick) ||
+	    __builtin_add_overflow(ret_event->enter_tick, times[1], &ret_event->exit_tick))
+		return -EBADMSG;
+	it->clock = ret_event->exit_tick;
+	return (word & 1) == 0 ? 1 : mpic_events_words(it, ret_event);
+}
+
 void mpic_events_done(struct mpic_events *it);
 /* Offsets in a payload: from where on only entropy coding makes it shorter, and from where on nothing does. len_bytes
  * where there is no such part. */
@@ -241,6 +258,15 @@ void mpic_columns_begin(struct mpic_columns *c, uint64_t begin_tick);
 /* The next event's gap counts from tick: what follows is another thread's. */
 void mpic_columns_resume(struct mpic_columns *c, uint64_t tick);
 void mpic_columns_put(struct mpic_columns *c, const struct mpic_event *event);
+/* Many events without words, of which what mpic_columns_put() looks at is known: room for n, then each. False without
+ * memory. */
+bool mpic_columns_room(struct mpic_columns *c, uint32_t n);
+static inline void mpic_columns_add(struct mpic_columns *c, uint32_t sig, uint64_t enter_tick, uint64_t exit_tick)
+{
+	c->events[c->count++] = (struct mpic_column_event){enter_tick - c->clock, exit_tick - enter_tick, sig << 1};
+	c->nsigs = sig >= c->nsigs ? sig + 1 : c->nsigs;
+	c->clock = exit_tick;
+}
 /* Join the columns into one payload appended to out. */
 void mpic_columns_payload(struct mpic_columns *c, struct buf *out);
 void mpic_columns_done(struct mpic_columns *c);

@@ -67,6 +67,12 @@ void mpic_columns_put(struct mpic_columns *c, const struct mpic_event *event)
 	c->clock = event->exit_tick;
 }
 
+bool mpic_columns_room(struct mpic_columns *c, uint32_t n)
+{
+	c->failed |= vec_grow(&c->events, &c->cap, (size_t)c->count + n, sizeof(*c->events)) < 0;
+	return !c->failed;
+}
+
 /* Indices of events, group by group; NULL without memory. */
 static uint32_t *sort_events(struct mpic_columns *c)
 {
@@ -389,23 +395,10 @@ static int take_extra(struct mpic_events *it, struct mpic_event *ev)
 	return 0;
 }
 
-int mpic_events_next(struct mpic_events *it, struct mpic_event *ret_event)
+int mpic_events_words(struct mpic_events *it, struct mpic_event *ret_event)
 {
-	struct mpic_event ev = {0};
-	if (it->at == it->count)
-		return 0;
-	uint32_t word = it->words[it->at++];
-	const uint64_t *times = &it->times[2 * (size_t)it->next[word >> 1]++];
-	ev.sig = word >> 1;
-	int rc = (word & 1) == 0 ? 0 : it->has_columns ? take_extra(it, &ev) : rd_extra(it, &ev);
-	if (rc < 0)
-		return rc;
-	if (__builtin_add_overflow(it->clock, times[0], &ev.enter_tick) ||
-	    __builtin_add_overflow(ev.enter_tick, times[1], &ev.exit_tick))
-		return -EBADMSG;
-	it->clock = ev.exit_tick;
-	*ret_event = ev;
-	return 1;
+	int rc = it->has_columns ? take_extra(it, ret_event) : rd_extra(it, ret_event);
+	return rc < 0 ? rc : 1;
 }
 
 void mpic_events_done(struct mpic_events *it)

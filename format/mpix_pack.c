@@ -116,15 +116,19 @@ static int put_run(struct packing *x, const struct mpix_run *run)
 	uint32_t extra = 0;
 	enter_lane(x, run->lane);
 	mpic_columns_resume(columns, run->begin_tick);
+	if (!mpic_columns_room(columns, run->n))
+		return fail(x->e, -ENOMEM, "out of memory for %llu events", (unsigned long long)run->n);
 	for (uint32_t i = 0; i < run->n; i++) {
 		struct mpic_event ev = {.sig = run->sig[i], .enter_tick = run->enter[i], .exit_tick = run->leave[i]};
 		if (ev.sig >= x->sigs->n || ev.enter_tick < clock || ev.exit_tick < ev.enter_tick)
 			return contradicts(x, run->lane, "events overlap, or are of unknown signature");
-		if (extra < run->nextras) {
+		if (extra < run->nextras && run->extras[extra].index <= i) {
 			ev.extra = words;
 			ev.nextra = extra_words(run->extras, run->nextras, i, &extra, words);
+			mpic_columns_put(columns, &ev);
+		} else {
+			mpic_columns_add(columns, ev.sig, ev.enter_tick, ev.exit_tick);
 		}
-		mpic_columns_put(columns, &ev);
 		if (run->start_ns != NULL)
 			add_ns(x, ev.sig, run->start_ns[i], run->end_ns[i]);
 		else

@@ -42,6 +42,9 @@ struct mpix_packed {
 	float *busy_ns;
 	size_t cap_busy;
 	uint32_t first_bin, nbins;
+	/* The bin that was added to last, less first_bin; all that is in the window and surely in it. */
+	uint32_t bin;
+	int64_t bin_from_ns, bin_to_ns;
 	int64_t start_ns, end_ns; /* of the window */
 	struct mpix_candidate *candidates;
 	size_t ncandidates, cap_candidates;

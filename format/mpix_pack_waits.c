@@ -5,19 +5,43 @@
 
 #include "base/vec.h"
 
-static int sort_waits(const struct mpix_part *part, struct mpix_scratch *s)
+/* Within one lane: by event, those of one as they came. */
+static void sort_lane(const struct mpix_wait *waits, uint32_t *order, uint32_t n, struct sort_key *keys)
 {
-	uint32_t n = part->nwaits;
+	for (uint32_t i = 0; i < n; i++)
+		keys[i] = (struct sort_key){waits[order[i]].at.index, 0, order[i]};
+	sort_keys(keys, keys + n, n);
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = keys[i].at;
+}
+
+/* s->order: the few of earlier windows first, then those of this one lane by lane, which makes them nearly sorted. */
+static int sort_waits(const struct mpix_part *part, uint32_t first_lane, uint32_t nlanes, struct mpix_scratch *s)
+{
+	uint32_t n = part->nwaits, early = 0;
 	if (vec_grow(&s->order, &s->cap_order, n, sizeof(*s->order)) < 0 ||
-	    vec_grow(&s->sorting, &s->cap_sorting, 2 * (size_t)n, sizeof(*s->sorting)) < 0)
+	    vec_grow(&s->sorting, &s->cap_sorting, 2 * (size_t)n, sizeof(*s->sorting)) < 0 ||
+	    vec_grow(&s->counts, &s->cap_counts, (size_t)nlanes + 2, sizeof(*s->counts)) < 0)
 		return -ENOMEM;
+	memset(s->counts, 0, ((size_t)nlanes + 2) * sizeof(*s->counts));
 	for (uint32_t i = 0; i < n; i++) {
 		const struct mpix_position *at = &part->waits[i].at;
-		s->sorting[i] = (struct sort_key){(uint64_t)at->window << 32 | at->lane, at->index, i};
+		if (at->window == part->window)
+			s->counts[at->lane - first_lane + 2]++;
+		else
+			s->sorting[early++] = (struct sort_key){(uint64_t)at->window << 32 | at->lane, at->index, i};
 	}
-	sort_keys(s->sorting, s->sorting + n, n);
-	for (uint32_t i = 0; i < n; i++)
+	sort_keys(s->sorting, s->sorting + early, early);
+	for (uint32_t i = 0; i < early; i++)
 		s->order[i] = s->sorting[i].at;
+	s->counts[0] = s->counts[1] = early;
+	for (uint32_t l = 0; l < nlanes; l++)
+		s->counts[l + 2] += s->counts[l + 1];
+	for (uint32_t i = 0; i < n; i++)
+		if (part->waits[i].at.window == part->window)
+			s->order[s->counts[part->waits[i].at.lane - first_lane + 1]++] = i;
+	for (uint32_t l = 0; l < nlanes; l++)
+		sort_lane(part->waits, s->order + s->counts[l], s->counts[l + 1] - s->counts[l], s->sorting);
 	return 0;
 }
 
@@ -73,7 +97,7 @@ static int put_waits(const struct mpix_part *part, struct mpix_scratch *s, uint3
 	return 0;
 }
 
-static int put_columns(const struct mpix_part *part, struct mpix_scratch *s, uint32_t first_lane)
+static int put_columns(const struct mpix_part *part, struct mpix_scratch *s, uint32_t first_lane, uint32_t nlanes)
 {
 	struct columns c;
 	for (unsigned i = 0; i < MPIX_WAIT_COLUMNS; i++) {
@@ -82,7 +106,7 @@ static int put_columns(const struct mpix_part *part, struct mpix_scratch *s, uin
 		if (c.at[i] == NULL)
 			return -ENOMEM;
 	}
-	if (sort_waits(part, s) < 0 || put_waits(part, s, first_lane, &c) < 0)
+	if (sort_waits(part, first_lane, nlanes, s) < 0 || put_waits(part, s, first_lane, &c) < 0)
 		return -ENOMEM;
 	for (unsigned i = 0; i < MPIX_WAIT_COLUMNS; i++)
 		s->fields[i].len_bytes = (size_t)(c.at[i] - s->fields[i].data);
@@ -107,7 +131,7 @@ int mpix_pack_waits(const struct mpix_head *h, const struct mpix_part *part, str
 		entry.start_ns = x->start_ns < entry.start_ns ? x->start_ns : entry.start_ns;
 		entry.end_ns = x->end_ns >= entry.end_ns ? x->end_ns + 1 : entry.end_ns;
 	}
-	if (put_columns(part, s, first_lane) < 0)
+	if (put_columns(part, s, first_lane, end_lane - first_lane) < 0)
 		return fail(e, -ENOMEM, "out of memory for %u waits", part->nwaits);
 	s->raw.len_bytes = 0;
 	buf_varint(&s->raw, part->nwaits);

@@ -533,7 +533,9 @@ void mpix_cache_done(struct mpix_file *f)
 
 const struct mpix_part_run *mpix_run_of(const struct mpix_part_data *part, uint32_t lane)
 {
-	size_t first = search_first(0, part->nruns, i, part->runs[i].lane < lane);
+	size_t first = part->nruns > 0 ? lane - part->runs[0].lane : 0; /* mostly all lanes of a group have a run */
+	if (first >= part->nruns || part->runs[first].lane != lane)
+		first = search_first(0, part->nruns, i, part->runs[i].lane < lane);
 	return first < part->nruns && part->runs[first].lane == lane ? &part->runs[first] : NULL;
 }
 

@@ -67,11 +67,25 @@ int mpix_summary_begin(const struct mpix_summary *s, const struct mpix_head *h, 
 	memset(p->busy_ns, 0, cells * sizeof(*p->busy_ns));
 	p->start_ns = part->start_ns;
 	p->end_ns = part->end_ns;
+	p->bin_from_ns = INT64_MAX;
+	p->bin_to_ns = INT64_MIN;
 	return 0;
 }
 
-void mpix_summary_add(const struct mpix_summary *s, struct mpix_packed *p, uint32_t row, unsigned class,
-		      int64_t from_ns, int64_t to_ns)
+/* What comes next is mostly in the same bin: where that ends, as far as rounding leaves no doubt. */
+static void remember_bin(const struct mpix_summary *s, struct mpix_packed *p, uint32_t bin, double from)
+{
+	double to = (double)(bin + 1) * s->width_ns - 2;
+	to = to < (double)p->end_ns ? to : (double)p->end_ns;
+	if (to < from || bin_of(s, to) != bin)
+		return;
+	p->bin = bin - p->first_bin;
+	p->bin_from_ns = (int64_t)from;
+	p->bin_to_ns = (int64_t)to;
+}
+
+void mpix_summary_spread(const struct mpix_summary *s, struct mpix_packed *p, uint32_t row, unsigned class,
+			 int64_t from_ns, int64_t to_ns)
 {
 	double width = s->width_ns, from = (double)(from_ns < p->start_ns ? p->start_ns : from_ns),
 	       to = (double)(to_ns > p->end_ns ? p->end_ns : to_ns), limit = width * s->bins;
@@ -83,6 +97,7 @@ void mpix_summary_add(const struct mpix_summary *s, struct mpix_packed *p, uint3
 	uint32_t first = bin_of(s, from), last = bin_of(s, to);
 	if (first == last) {
 		plane[first - p->first_bin] += (float)(to - from);
+		remember_bin(s, p, first, from);
 		return;
 	}
 	for (uint32_t b = first; b <= last; b++) {

@@ -183,6 +183,10 @@ struct sig_call {
 	uint16_t op;
 	enum sig_shape shape;
 	uint8_t flags;
+	bool literal_follows; /* TIME with list = 1 */
+	bool partitioned;     /* SEND, RECV */
+	bool continues;	      /* START or COMPLETE with kind = 1 */
+	bool unknown;	      /* a TIME in place of what this program cannot decode */
 	enum sig_coll coll;
 	uint64_t address;
 	uint32_t comm; /* SEND, RECV, SENDRECV, PROBE, COLL; COMM: the parent; SIG_NO_COMM: none */
@@ -210,11 +214,7 @@ struct sig_call {
 	uint32_t nruns;			      /* use sig_next_run */
 	uint32_t nrun_words;
 	uint32_t nframes;
-	uint32_t nwords;      /* of the whole signature */
-	bool literal_follows; /* TIME with list = 1 */
-	bool partitioned;     /* SEND, RECV */
-	bool continues;	      /* START or COMPLETE with kind = 1 */
-	bool unknown;	      /* a TIME in place of what this program cannot decode */
+	uint32_t nwords; /* of the whole signature */
 };
 
 /* Decode one signature; every count is checked against nwords. A shape or kind not known here, or words that do not

@@ -253,43 +253,49 @@ static int add_link(const struct export *x, struct gathered *g, const struct tra
 	uint32_t send_site = s->ranks[t->src]->sigs.at[t->send_site_sig].site;
 	uint32_t recv_site = s->ranks[t->dst]->sigs.at[t->recv_site_sig].site;
 	const struct moment *done = open ? &t->recv : &t->recv_done;
-	struct mpix_link link = {.recv = place(x, &t->recv.at),
-				 .completion = place(x, &t->recv_done.at),
-				 .send = place(x, &t->send.at),
-				 .sent = place(x, &t->send_done.at),
-				 .signature = send_signature(s, t),
-				 .message = {.send_start_ns = t->send.start_ns,
-					     .send_end_ns = t->send.end_ns,
-					     .recv_start_ns = t->recv.start_ns,
-					     .completion_start_ns = done->start_ns,
-					     .recv_end_ns = done->end_ns,
-					     .bytes = t->bytes,
-					     .src = t->src,
-					     .dst = t->dst,
-					     .tag = t->tag,
-					     .comm = t->comm,
-					     .send_callsite = send_site == NONE ? MPIX_NO_CALLSITE : send_site,
-					     .recv_callsite = recv_site == NONE ? MPIX_NO_CALLSITE : recv_site}};
-	return vec_push(&g->links, link);
+	struct mpix_link *link = vec_more(&g->links);
+	if (link == NULL)
+		return -ENOMEM;
+	*link = (struct mpix_link){.recv = place(x, &t->recv.at),
+				   .completion = place(x, &t->recv_done.at),
+				   .send = place(x, &t->send.at),
+				   .sent = place(x, &t->send_done.at),
+				   .signature = send_signature(s, t),
+				   .message = {.send_start_ns = t->send.start_ns,
+					       .send_end_ns = t->send.end_ns,
+					       .recv_start_ns = t->recv.start_ns,
+					       .completion_start_ns = done->start_ns,
+					       .recv_end_ns = done->end_ns,
+					       .bytes = t->bytes,
+					       .src = t->src,
+					       .dst = t->dst,
+					       .tag = t->tag,
+					       .comm = t->comm,
+					       .send_callsite = send_site == NONE ? MPIX_NO_CALLSITE : send_site,
+					       .recv_callsite = recv_site == NONE ? MPIX_NO_CALLSITE : recv_site}};
+	return 0;
 }
 
 static int add_wait(const struct export *x, struct gathered *g, const struct waited *w)
 {
-	struct mpix_wait wait = {.at = place(x, &w->call.at),
-				 .causer = {.window = MPIX_NOWHERE},
-				 .state = (uint8_t)(1 + w->state),
-				 .how = w->until_causer ? MPIX_WAIT_UNTIL_START
-					: w->since	? MPIX_WAIT_SINCE_END
-							: MPIX_WAIT_NS,
-				 .ns = w->ns,
-				 .start_ns = w->call.start_ns,
-				 .end_ns = w->call.end_ns};
+	struct mpix_wait *wait = vec_more(&g->waits);
+	if (wait == NULL)
+		return -ENOMEM;
+	*wait = (struct mpix_wait){.at = place(x, &w->call.at),
+				   .causer = {.window = MPIX_NOWHERE},
+				   .state = (uint8_t)(1 + w->state),
+				   .how = w->until_causer ? MPIX_WAIT_UNTIL_START
+					  : w->since	  ? MPIX_WAIT_SINCE_END
+							  : MPIX_WAIT_NS,
+				   .ns = w->ns,
+				   .start_ns = w->call.start_ns,
+				   .end_ns = w->call.end_ns};
 	if (w->causer != NONE || w->since)
-		wait.causer = place(x, &w->causer_call.at);
+		wait->causer = place(x, &w->causer_call.at);
 	if (!w->part && w->call.at.window != NONE &&
 	    samples_wait(x->sampling, x->lane_of[w->call.at.lane], w->call.start_ns, w->ns, w->site) < 0)
 		return -ENOMEM;
-	return vec_push(&g->waits, wait);
+	return 0;
 }
 
 static int add_came(const struct export *x, struct gathered *g, const struct came *c)

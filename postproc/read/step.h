@@ -25,16 +25,21 @@
 
 /* What a call was, with every process-local name replaced by the step's. */
 struct sig {
-	struct sig_call call; /* list, runs and frames point into process.payloads */
+	/* What the stream asks of each event stands together, up to the first members of call. */
+	uint8_t class; /* enum mpix_class */
+	bool defined;
+	bool literal; /* of one event that carries it */
+	bool open;    /* of a call that never returned */
 	uint32_t thread;
 	uint32_t op;			 /* index into step.ops */
 	uint32_t comm;			 /* index into step.comms, or NONE */
 	uint32_t site;			 /* index into step.sites, or NONE */
+	int32_t peer, recv_peer;	 /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
+	uint32_t type, recv_type;	 /* kind of the datatype of a message sent, and of one received, see types.h */
+	uint64_t bytes, recv_bytes;	 /* of both (or room for it) */
+	struct sig_call call;		 /* list, runs and frames point into process.payloads */
 	uint32_t stack;			 /* index into step.stacks, or NONE */
 	uint32_t object;		 /* index into step.windows or step.files, or NONE */
-	int32_t peer, recv_peer;	 /* world ranks, or SIG_PROC_NULL, SIG_ANY, SIG_NO_ROOT, SIG_ROOT */
-	uint64_t bytes, recv_bytes;	 /* of a message sent, and of one received (or room for it) */
-	uint32_t type, recv_type;	 /* of both: kind of the datatype, see types.h */
 	uint64_t agreed;		 /* COLL: what must be equal on all members, see agreed.h */
 	uint64_t calls, ticks;		 /* exact totals */
 	uint64_t call_bytes;		 /* of one call, as far as its own record says; see bytes.h */
@@ -43,10 +48,6 @@ struct sig {
 	uint64_t starts;		 /* of a persistent request: how often it was started */
 	uint64_t started_bytes;		 /* of MPI_Start and such: what the requests started moved */
 	uint64_t came_bytes, came_calls; /* collectives: what only partners record, and of how many calls */
-	uint8_t class;			 /* enum mpix_class */
-	bool defined;
-	bool literal; /* of one event that carries it */
-	bool open;    /* of a call that never returned */
 };
 
 struct module_at {

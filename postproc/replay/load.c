@@ -205,7 +205,9 @@ static uint32_t event_at(const struct interval *v, const struct mpix_position *a
 	if (at->window == MPIX_NOWHERE || at->lane >= v->ntracks)
 		return NO_EVENT;
 	const struct track *t = &v->tracks[at->lane];
-	size_t i = search_first(0, t->windows.n, k, t->windows.at[k].window < at->window);
+	size_t i = at->window - v->first_window; /* mostly there are events in each window */
+	if (i >= t->windows.n || t->windows.at[i].window != at->window)
+		i = search_first(0, t->windows.n, k, t->windows.at[k].window < at->window);
 	if (i == t->windows.n || t->windows.at[i].window != at->window)
 		return NO_EVENT;
 	uint32_t event = t->windows.at[i].first + at->index;
@@ -325,16 +327,20 @@ static int by_bytes(const void *a, const void *b)
 	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-static int by_event(const void *a, const void *b)
-{
-	const struct need *x = a, *y = b;
-	return (x->event > y->event) - (x->event < y->event);
-}
-
 static int by_waiter(const void *a, const void *b)
 {
 	const struct blame *x = a, *y = b;
 	return (x->event > y->event) - (x->event < y->event);
+}
+
+/* Was the send seen to wait for its receive? */
+static bool was_seen(const struct interval *v, const struct held_send *h)
+{
+	size_t at = search_first(0, v->blames.n, k, v->blames.at[k].event < h->sent);
+	for (; at < v->blames.n && v->blames.at[at].event == h->sent; at++)
+		if (v->blames.at[at].state == LATE_RECEIVER && v->blames.at[at].causer == h->recv)
+			return true;
+	return false;
 }
 
 /* Sends of a size at which some were seen to wait for their receive always need it. */
@@ -342,47 +348,58 @@ static int need_receives(struct loading *l)
 {
 	struct interval *v = l->v;
 	uint64_t from = UINT64_MAX;
+	size_t n = 0;
 	vec_sort(&v->blames, by_waiter);
-	vec_sort(&l->held, by_bytes);
-	for (size_t i = 0; i < l->held.n && from == UINT64_MAX; i++) {
-		const struct held_send *h = &l->held.at[i];
-		size_t at = search_first(0, v->blames.n, k, v->blames.at[k].event < h->sent);
-		for (; at < v->blames.n && v->blames.at[at].event == h->sent; at++)
-			if (v->blames.at[at].state == LATE_RECEIVER && v->blames.at[at].causer == h->recv)
-				from = h->bytes;
-	}
-	int code = 0;
-	for (size_t i = 0; i < l->held.n && code == 0; i++)
+	for (size_t i = 0; i < l->held.n; i++)
+		if (l->held.at[i].bytes < from && was_seen(v, &l->held.at[i]))
+			from = l->held.at[i].bytes;
+	for (size_t i = 0; i < l->held.n; i++)
 		if (l->held.at[i].bytes >= from || l->held.at[i].synchronous)
-			code = need(v, (struct need){l->held.at[i].sent, l->held.at[i].recv, .kind = NEED_START});
+			l->held.at[n++] = l->held.at[i];
+	l->held.n = n;
+	vec_sort(&l->held, by_bytes);
+	int code = 0;
+	for (size_t i = 0; i < n && code == 0; i++)
+		code = need(v, (struct need){l->held.at[i].sent, l->held.at[i].recv, .kind = NEED_START});
 	return code;
 }
 
 /* One-sided calls, probes and others that are no messages: whom they were seen to wait for. */
-static int need_causers(struct interval *v, size_t nmessages)
+static int need_causers(struct interval *v)
 {
 	int code = 0;
 	for (size_t i = 0; i < v->blames.n && code == 0; i++) {
 		const struct blame *b = &v->blames.at[i];
-		size_t at = search_first(0, nmessages, k, v->needs.at[k].event < b->event);
-		bool known = at < nmessages && v->needs.at[at].event == b->event;
+		bool known = v->needs_of[b->event] < v->needs_of[b->event + 1];
 		if (!known && b->needed)
 			code = need(v, (struct need){b->event, b->causer, .kind = NEED_START});
 	}
 	return code;
 }
 
+/* By event; those of one stay as they are. v->needs_of: where those of each event begin. */
 static int sort_needs(struct interval *v)
 {
-	vec_sort(&v->needs, by_event);
+	size_t n = v->needs.n;
+	struct need *sorted = malloc((n + 1) * sizeof(*sorted));
 	free(v->needs_of);
 	v->needs_of = calloc(v->n + 2u, sizeof(*v->needs_of));
-	if (v->needs_of == NULL)
+	if (sorted == NULL || v->needs_of == NULL) {
+		free(sorted);
 		return -ENOMEM;
-	for (size_t i = 0; i < v->needs.n; i++)
-		v->needs_of[v->needs.at[i].event + 1]++;
-	for (uint32_t i = 0; i < v->n; i++)
-		v->needs_of[i + 1] += v->needs_of[i];
+	}
+	uint32_t *next = v->needs_of + 1; /* of each event, which is where the one after it begins at last */
+	for (size_t i = 0; i < n; i++)
+		next[v->needs.at[i].event]++;
+	for (uint32_t i = 0, first = 0, count; i < v->n; i++, first += count) {
+		count = next[i];
+		next[i] = first;
+	}
+	for (size_t i = 0; i < n; i++)
+		sorted[next[v->needs.at[i].event]++] = v->needs.at[i];
+	free(v->needs.at);
+	v->needs.at = sorted;
+	v->needs.cap = n + 1;
 	return 0;
 }
 
@@ -394,10 +411,10 @@ static int load_needs(struct loading *l, struct error *e)
 		code = load_links(l, e);
 	if (code == 0)
 		code = need_receives(l);
-	if (code < 0)
-		return code;
-	vec_sort(&v->needs, by_event);
-	code = need_causers(v, v->needs.n);
+	if (code == 0)
+		code = sort_needs(v);
+	if (code == 0)
+		code = need_causers(v);
 	return code == 0 ? sort_needs(v) : code;
 }
 

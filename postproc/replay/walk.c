@@ -116,7 +116,7 @@ static bool is_there(struct walk *w, struct walker *x, const struct need *n)
 		}
 		at += n->kind == NEED_MESSAGE ? transfer_ns(w, n) : 0;
 	}
-	x->ready = fmax(x->ready, at);
+	x->ready = at > x->ready ? at : x->ready;
 	return true;
 }
 

@@ -65,10 +65,15 @@ static struct wait *wait_of(struct walk *w)
 
 /* ---- what the sweep needs to know ---- */
 
-static int add_action(struct walk *w, struct action x)
+/* The next action of the call at hand; NULL without memory. */
+static struct action *add_action(const struct walk *w, uint8_t kind)
 {
-	x.at = w->at;
-	return vec_push(&w->lane->actions, x);
+	struct action *x = vec_more(&w->lane->actions);
+	if (x == NULL)
+		return NULL;
+	x->at = w->at;
+	x->kind = kind;
+	return x;
 }
 
 /* The start of a call that others may wait for: held by the sweep until it comes there, and by who is to pass it on. */
@@ -78,11 +83,12 @@ static int begin_edge(struct walk *w, struct edge **ret_edge)
 	if (!w->st->sweeps)
 		return 0;
 	struct edge *e = slab_take(&w->sh->edges);
-	if (e == NULL)
+	struct action *x = e != NULL ? add_action(w, ACTION_BEGIN) : NULL;
+	if (x == NULL)
 		return -ENOMEM;
 	*e = (struct edge){.shard = (uint16_t)w->sh->number, .refs = 2};
-	*ret_edge = e;
-	return add_action(w, (struct action){.kind = ACTION_BEGIN, .edge = e});
+	x->edge = *ret_edge = e;
+	return 0;
 }
 
 int walk_need(struct walk *w, struct need **ret_need)
@@ -91,11 +97,12 @@ int walk_need(struct walk *w, struct need **ret_need)
 	if (!w->st->sweeps)
 		return 0;
 	struct need *n = slab_take(&w->sh->needs);
-	if (n == NULL)
+	struct action *x = n != NULL ? add_action(w, ACTION_NEED) : NULL;
+	if (x == NULL)
 		return -ENOMEM;
 	*n = (struct need){.state = EDGE_OPEN, .shard = (uint16_t)w->sh->number};
-	*ret_need = n;
-	return add_action(w, (struct action){.kind = ACTION_NEED, .need = n});
+	x->need = *ret_need = n;
+	return 0;
 }
 
 static int add_part_action(struct walk *w, const struct part *p, uint8_t kind)
@@ -105,12 +112,15 @@ static int add_part_action(struct walk *w, const struct part *p, uint8_t kind)
 	bool root = sig->peer == SIG_ROOT || (!inter && sig->peer == (int32_t)p->rank);
 	if (!w->st->sweeps)
 		return 0;
-	return add_action(w, (struct action){.kind = kind,
-					     .coll = (uint8_t)p->coll,
-					     .root = root,
-					     .comm = p->collective->comm,
-					     .channel = p->collective->channel,
-					     .k = p->collective->k});
+	struct action *x = add_action(w, kind);
+	if (x == NULL)
+		return -ENOMEM;
+	x->coll = (uint8_t)p->coll;
+	x->root = root;
+	x->comm = p->collective->comm;
+	x->channel = p->collective->channel;
+	x->k = p->collective->k;
+	return 0;
 }
 
 /* ---- messages, begun and ended ---- */
@@ -214,7 +224,7 @@ static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 	*ret_recv = r;
 	if (starter != NONE && start_bytes(w, r->bytes) < 0)
 		return -ENOMEM;
-	int code = w->st->any_synchronous || r->bytes > EAGER_BYTES ? begin_edge(w, &r->edge) : 0;
+	int code = w->st->any_synchronous || sig->recv_bytes > EAGER_BYTES ? begin_edge(w, &r->edge) : 0;
 	return code == 0 ? match_post(w->sh, r) : code;
 }
 
@@ -595,12 +605,8 @@ static int do_event(struct walk *w)
 	if (!w->sig->defined)
 		return 0;
 	/* A long call is recorded as several events; what they complete, the first of them waited for. */
-	if (c->continues) {
+	if (c->continues)
 		w->call = w->lane->head;
-	} else {
-		w->lane->head = w->call;
-		w->lane->head_sig = w->sig_at;
-	}
 	if ((c->flags & SIG_STARTS_REQUEST) != 0)
 		return do_start_request(w);
 	if ((c->flags & SIG_FAILED) != 0 && c->shape != SIG_COMPLETE) {

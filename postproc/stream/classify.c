@@ -25,17 +25,20 @@ static int note(struct shard *sh, struct wait *w, enum wait_state state, int64_t
 	}
 	if (ns <= 0)
 		return 0;
-	struct waited x = {.call = w->call,
-			   .rank = w->rank,
-			   .site = w->site,
-			   .state = state,
-			   .ns = ns,
-			   .causer = causer,
-			   .until_causer = !clipped && w->wait_ns == 0 && causer != NONE,
-			   .since = !clipped && causer == NONE && call != NULL,
-			   .part = part};
+	struct waited *x = vec_more(&sh->waited);
+	if (x == NULL)
+		return -ENOMEM;
+	*x = (struct waited){.call = w->call,
+			     .rank = w->rank,
+			     .site = w->site,
+			     .state = state,
+			     .ns = ns,
+			     .causer = causer,
+			     .until_causer = !clipped && w->wait_ns == 0 && causer != NONE,
+			     .since = !clipped && causer == NONE && call != NULL,
+			     .part = part};
 	if (call != NULL)
-		x.causer_call = *call;
+		x->causer_call = *call;
 	struct tally *t = &sh->tally;
 	struct wait_case c = {state, w->rank, w->site, w->call.start_ns, w->call.end_ns, ns, causer};
 	if (waits_note(&t->waits, &c, part) < 0)
@@ -48,7 +51,7 @@ static int note(struct shard *sh, struct wait *w, enum wait_state state, int64_t
 		last_note(sh->stream, w, state, ns, causer);
 		w->wait_ns += ns;
 	}
-	return vec_push(&sh->waited, x);
+	return 0;
 }
 
 int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,

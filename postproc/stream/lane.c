@@ -3,6 +3,8 @@
  * or broken block, and what was dropped is counted. */
 #include "postproc/stream/stream.h"
 
+#define SIGS_ASKED 32u /* signatures of which the next times are asked for ahead */
+
 /* The knot that counts at this tick, and from which tick on another one does. */
 static void find_knot(struct lane *l, uint64_t tick)
 {
@@ -16,7 +18,7 @@ static void find_knot(struct lane *l, uint64_t tick)
 	l->knot_ticks = (l->knot + 1 < r->knots.n ? r->knots.at[l->knot + 1].tick : UINT64_MAX) - l->knot_from;
 }
 
-int64_t lane_ns(struct lane *l, uint64_t tick)
+static inline int64_t ns_of(struct lane *l, uint64_t tick)
 {
 	if (tick - l->knot_from >= l->knot_ticks)
 		find_knot(l, tick);
@@ -26,6 +28,11 @@ int64_t lane_ns(struct lane *l, uint64_t tick)
 	int64_t whole = (int64_t)ns;
 	whole -= (double)whole > ns;		    /* the floor, without a call */
 	return whole + (ns - (double)whole >= 0.5); /* as readers of the .mpix do it */
+}
+
+int64_t lane_ns(struct lane *l, uint64_t tick)
+{
+	return ns_of(l, tick);
 }
 
 static uint64_t count_events(struct lane *l, const struct mpic_block *b)
@@ -85,10 +92,8 @@ static uint32_t sig_of(struct lane *l, const struct mpic_event *ev)
 }
 
 /* By what the repair found. */
-static void move_next(struct lane *l)
+static void move_next(struct lane *l, bool continues)
 {
-	const struct sig *sig = &l->process->sigs.at[l->next_sig];
-	bool continues = sig->defined && sig->call.continues;
 	if (!continues && l->shift < l->shifts.n && l->shifts.at[l->shift].number == l->ordinal) {
 		l->next_start_ns += l->shifts.at[l->shift].start_ns;
 		l->next_end_ns += l->shifts.at[l->shift++].end_ns;
@@ -109,10 +114,11 @@ static int advance(struct lane *l)
 		if (code == 1) {
 			l->read++;
 			l->more = true;
-			l->next_start_ns = lane_ns(l, l->next.enter_tick);
-			l->next_end_ns = lane_ns(l, l->next.exit_tick);
+			l->next_start_ns = ns_of(l, l->next.enter_tick);
+			l->next_end_ns = ns_of(l, l->next.exit_tick);
 			l->next_sig = sig_of(l, &l->next);
-			move_next(l);
+			const struct sig *sig = &l->process->sigs.at[l->next_sig];
+			move_next(l, sig->defined && sig->call.continues);
 			return 0;
 		}
 		if (code == -ENOMEM)
@@ -228,6 +234,20 @@ void lane_clear(struct lane *l)
 	l->moved.n = 0;
 	l->numbers.n = 0;
 	lane_slice(l);
+}
+
+void lane_ask(const struct lane *l)
+{
+	const struct mpic_events *it = &l->events;
+	prefetch(&l->process->sigs.at[l->next_sig], 64);
+	prefetch(it->words + it->at, 64);
+	for (uint32_t i = 0; i < it->nsigs && i < SIGS_ASKED; i++)
+		prefetch(it->times + 2 * (size_t)it->next[i], 64);
+	prefetch(l->enter + l->n, 64);
+	prefetch(l->leave + l->n, 64);
+	prefetch(l->start_ns + l->n, 64);
+	prefetch(l->end_ns + l->n, 64);
+	prefetch(l->sig + l->n, 64);
 }
 
 int lane_window(struct lane *l, uint32_t window, int64_t end_ns)

@@ -89,6 +89,8 @@ struct lane {
 /* lane.c: decode the events that start before end_ns; p's totals grow. 0 or -ENOMEM. */
 int lane_begin(struct lane *l);
 int lane_window(struct lane *l, uint32_t window, int64_t end_ns);
+/* Memory of what it will decode next. */
+void lane_ask(const struct lane *l);
 /* Nothing of the window any more; its last event is l->open. */
 void lane_clear(struct lane *l);
 void lane_end(struct lane *l); /* tells the process what was seen */

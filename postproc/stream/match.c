@@ -379,20 +379,21 @@ static int know_receiver(struct shard *sh, struct recv *r, struct send *x)
 /* Both ends are over and know each other. */
 static int finish(struct shard *sh, struct recv *r, struct send *x)
 {
-	struct transfer t = {.send = x->start,
-			     .send_done = x->done,
-			     .recv = r->start,
-			     .recv_done = r->done,
-			     .bytes = x->bytes,
-			     .src = x->rank,
-			     .dst = r->rank,
-			     .comm = x->comm,
-			     .send_sig = x->sig,
-			     .send_site_sig = x->starter != NONE ? x->starter : x->sig,
-			     .recv_site_sig = r->starter != NONE ? r->starter : r->sig,
-			     .tag = x->tag};
-	if (vec_push(&sh->transfers, t) < 0)
+	struct transfer *t = vec_more(&sh->transfers);
+	if (t == NULL)
 		return -ENOMEM;
+	*t = (struct transfer){.send = x->start,
+			       .send_done = x->done,
+			       .recv = r->start,
+			       .recv_done = r->done,
+			       .bytes = x->bytes,
+			       .src = x->rank,
+			       .dst = r->rank,
+			       .comm = x->comm,
+			       .send_sig = x->sig,
+			       .send_site_sig = x->starter != NONE ? x->starter : x->sig,
+			       .recv_site_sig = r->starter != NONE ? r->starter : r->sig,
+			       .tag = x->tag};
 	tally_transfer(&sh->tally, x);
 	x->recv_start = r->start;
 	x->matched = true;
@@ -522,13 +523,26 @@ static int advance_open(struct shard *sh)
 	return code;
 }
 
+/* Memory of what the receives after one of the list need: they, what they name, what that names. */
+static void ask_ready(const struct shard *sh, size_t i)
+{
+	if (i + AHEAD < sh->ready.n)
+		prefetch(sh->ready.at[i + AHEAD], sizeof(struct recv));
+	if (i + 2 * AHEAD / 3 < sh->ready.n) {
+		const struct recv *r = sh->ready.at[i + 2 * AHEAD / 3];
+		prefetch(r->envelope, sizeof(struct envelope));
+		prefetch(r->wait, sizeof(struct wait));
+	}
+	if (i + AHEAD / 3 < sh->ready.n && sh->ready.at[i + AHEAD / 3]->envelope->send != NULL)
+		prefetch(sh->ready.at[i + AHEAD / 3]->envelope->send, sizeof(struct send));
+}
+
 /* First receives of earlier windows for which something has come, then those of this one as they were completed. */
 static int match_all_ready(struct shard *sh)
 {
 	int code = advance_open(sh);
 	for (size_t i = 0; i < sh->ready.n && code == 0; i++) {
-		if (i + AHEAD < sh->ready.n)
-			prefetch(sh->ready.at[i + AHEAD], sizeof(struct recv));
+		ask_ready(sh, i);
 		sh->ready.at[i]->turn = true;
 		code = advance(sh, sh->ready.at[i]->envelope);
 		if (code == 0)

@@ -18,8 +18,11 @@ static int make_shards(struct stream *st)
 	st->nshards = nranks < SHARDS_MAX ? nranks : SHARDS_MAX;
 	st->shards = calloc(st->nshards + 1, sizeof(*st->shards));
 	st->mail = calloc((size_t)st->nshards * st->nshards + 1, sizeof(*st->mail));
-	if (st->shards == NULL || st->mail == NULL)
+	st->shard_of = calloc(nranks + 1u, sizeof(*st->shard_of));
+	if (st->shards == NULL || st->mail == NULL || st->shard_of == NULL)
 		return -ENOMEM;
+	for (uint32_t r = 0; r < nranks; r++)
+		st->shard_of[r] = (uint8_t)((uint64_t)r * st->nshards / nranks);
 	for (uint32_t i = 0, rank = 0; i < st->nshards; i++) {
 		struct shard *sh = &st->shards[i];
 		sh->stream = st;
@@ -203,8 +206,10 @@ static void drop_shards(struct stream *st)
 		vec_done(&st->mail[i].decided);
 	}
 	free(st->shards);
+	free(st->shard_of);
 	free(st->mail);
 	st->shards = NULL;
+	st->shard_of = NULL;
 	st->mail = NULL;
 }
 

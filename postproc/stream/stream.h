@@ -134,6 +134,7 @@ struct stream {
 	struct lane *lanes;
 	struct rank_stream *ranks;
 	struct shard *shards;
+	uint8_t *shard_of; /* by rank */
 	struct mail *mail; /* [from][to] */
 	int64_t *starts;   /* of slices, nslices + 1 */
 	uint32_t window, slice;
@@ -221,7 +222,7 @@ static inline const struct lane *stream_lane(const struct stream *st, uint32_t r
 
 static inline uint32_t shard_of(const struct stream *st, uint32_t rank)
 {
-	return (uint32_t)((uint64_t)rank * st->nshards / st->step->nranks);
+	return st->shard_of[rank];
 }
 
 static inline const struct sig *shard_sig(const struct shard *sh, uint32_t rank, uint32_t sig_at)

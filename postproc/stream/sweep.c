@@ -9,6 +9,8 @@
 #define SHRINK 0.99 /* of gaps, until a repaired rank is back in its own time */
 #define MISSED_SHARE_MAX 0.001
 #define BUCKETS_MIN 256u
+#define NAMES_AHEAD 20u /* actions of which memory is asked for before they come: what they name, */
+#define NAMED_AHEAD 10u /* and what that names */
 
 struct swept {
 	int64_t start_ns, end_ns;
@@ -20,6 +22,7 @@ struct actor {
 	VEC(struct swept) events;	 /* not swept yet, from `at` on */
 	VEC(struct action) actions;	 /* at counts from the front of events */
 	size_t at, action, first_action; /* event, its next action, its first */
+	size_t names, named;		 /* actions of which memory was asked for: what they name, what that names */
 	bool begun;			 /* its start is known */
 	double now;	 /* ideal (or repaired) end of what is done, then start of the event, then what it waits for */
 	double start;	 /* of the event */
@@ -58,6 +61,11 @@ struct sweep {
 	uint64_t missed, needs;
 	bool ending;
 };
+
+static double later(double a, double b)
+{
+	return a > b ? a : b;
+}
 
 /* ---- collectives ---- */
 
@@ -134,6 +142,8 @@ static void wake(struct sweep *w, uint32_t *waiters)
 		a->next_waiter = 0;
 		a->queue = NULL;
 		w->ready.at[w->ready.n++] = lane; /* room for all was made once */
+		prefetch(&a->events.at[a->at], sizeof(*a->events.at));
+		prefetch(a->path.stretch, 64);
 	}
 }
 
@@ -158,7 +168,7 @@ static void leave_queue(struct sweep *w, struct actor *a)
 static void enter(struct sweep *w, struct actor *a, const struct action *x, struct assembly *m, int64_t start_ns)
 {
 	m->entered++;
-	m->last = fmax(m->last, a->now);
+	m->last = later(m->last, a->now);
 	if (start_ns > m->last_start_ns) {
 		m->last_start_ns = start_ns;
 		path_hold(w->paths, &m->last_path, &a->path, start_ns);
@@ -185,7 +195,7 @@ static bool to_root(uint8_t kind)
 
 static void waited_for(struct sweep *w, struct actor *a, double ideal, int64_t start_ns, const struct snapshot *path)
 {
-	a->now = fmax(a->now, ideal);
+	a->now = later(a->now, ideal);
 	if (w->delays != NULL && path->stretch != NULL)
 		delays_matched(w->delays, a->lane->rank, path_rank(path), a->events.at[a->at].end_ns);
 	if (start_ns > a->began) {
@@ -246,29 +256,39 @@ static double start_of(const struct sweep *w, const struct actor *a, const struc
 	if (w->repair) {
 		double gap = a->before == TIME_ABSENT ? 0 : (double)(ev->start_ns - a->before);
 		return a->before == TIME_ABSENT ? (double)ev->start_ns
-						: fmax((double)ev->start_ns, a->now + (gap > 0 ? SHRINK * gap : 0));
+						: later((double)ev->start_ns, a->now + (gap > 0 ? SHRINK * gap : 0));
 	}
 	int64_t from = a->before != TIME_ABSENT ? a->before : a->lane->process->init_exit_ns;
 	return from != TIME_ABSENT && ev->start_ns > from ? a->now + (double)(ev->start_ns - from) : a->now;
 }
 
 /* What actions after those of the event at hand will need, first what they name, then what that names. */
-static void look_ahead(const struct actor *a)
+static void look_ahead(struct actor *a)
 {
-	if (a->action + AHEAD >= a->actions.n)
-		return;
-	const struct action *far = &a->actions.at[a->action + AHEAD], *near = far - AHEAD / 2;
-	if (far->kind == ACTION_BEGIN)
-		prefetch(far->edge, sizeof(*far->edge));
-	else if (far->kind == ACTION_NEED)
-		__builtin_prefetch(far->need);
-	if (near->kind == ACTION_NEED && near->need->state == EDGE_KNOWN)
-		prefetch(near->need->edge, sizeof(*near->need->edge));
+	size_t far = a->action + NAMES_AHEAD, near = a->action + NAMED_AHEAD;
+	far = far < a->actions.n ? far : a->actions.n;
+	near = near < a->actions.n ? near : a->actions.n;
+	a->names = a->names > a->action ? a->names : a->action; /* what is behind is let go of */
+	a->named = a->named > a->action ? a->named : a->action;
+	for (; a->names < far; a->names++) {
+		const struct action *x = &a->actions.at[a->names];
+		if (x->kind == ACTION_BEGIN)
+			prefetch(x->edge, sizeof(*x->edge));
+		else if (x->kind == ACTION_NEED)
+			__builtin_prefetch(x->need);
+	}
+	for (; a->named < near; a->named++) {
+		const struct action *x = &a->actions.at[a->named];
+		if (x->kind == ACTION_NEED && x->need->state == EDGE_KNOWN)
+			prefetch(x->need->edge, sizeof(*x->need->edge));
+	}
 }
 
 static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 {
 	look_ahead(a);
+	if (a->at + 1 < a->events.n)
+		prefetch(&a->lane->process->sigs.at[ev[1].sig], sizeof(uint64_t));
 	a->now = a->start = start_of(w, a, ev);
 	a->begun = true;
 	a->began = INT64_MIN;
@@ -276,8 +296,8 @@ static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 	if (w->delays != NULL)
 		delays_begin(w->delays, a->lane->rank, a->lane->process->sigs.at[ev->sig].site, ev->start_ns);
 	path_until(w->paths, &a->path, ev->start_ns);
-	for (size_t i = a->action; i < a->actions.n && a->actions.at[i].at == a->at; i++) {
-		struct action *x = &a->actions.at[i];
+	const struct action *x = a->actions.at + a->action, *end = a->actions.at + a->actions.n;
+	for (uint32_t at = (uint32_t)a->at; x < end && x->at == at; x++) {
 		if (x->kind == ACTION_BEGIN)
 			begin_edge(w, a, x->edge, ev->start_ns);
 		if (x->kind != ACTION_ENTER)
@@ -300,8 +320,8 @@ static bool in_vain(const struct sweep *w, const struct swept *ev)
 static int collective_needs(struct sweep *w, struct actor *a, const struct swept *ev)
 {
 	bool give_up = in_vain(w, ev);
-	for (; a->action < a->actions.n && a->actions.at[a->action].at == a->at; a->action++) {
-		struct action *x = &a->actions.at[a->action];
+	const struct action *x = a->actions.at + a->action, *end = a->actions.at + a->actions.n;
+	for (uint32_t at = (uint32_t)a->at; x < end && x->at == at; x++, a->action++) {
 		if (x->kind == ACTION_NEED) {
 			struct need *n = x->need;
 			if (n->state == EDGE_KNOWN && n->edge->known)
@@ -365,15 +385,17 @@ static int keep_repair(struct sweep *w, struct actor *a, const struct swept *ev)
 /* Where the path leaves the rank. Tests in vain end a little before what they waited for comes. */
 static int64_t path_jump(const struct actor *a, const struct swept *ev)
 {
+	if (a->began < ev->end_ns)
+		return a->began;
 	bool polls = (a->lane->process->sigs.at[ev->sig].call.flags & SIG_POLLS) != 0;
-	return polls && a->began >= ev->end_ns ? ev->end_ns - 1 : a->began;
+	return polls ? ev->end_ns - 1 : a->began;
 }
 
 static int finish(struct sweep *w, struct actor *a, const struct swept *ev)
 {
 	int code = 0;
 	if (w->repair) {
-		a->now = fmax((double)ev->end_ns, a->now + 1);
+		a->now = later((double)ev->end_ns, a->now + 1);
 		code = keep_repair(w, a, ev);
 	} else {
 		uint32_t causer = a->began > ev->start_ns && a->causer.stretch != NULL ? path_rank(&a->causer) : NONE;
@@ -426,16 +448,17 @@ static int take_window(struct actor *a, const struct lane *l)
 	a->actions.n = actions;
 	a->action = a->action > from ? a->action - from : 0;
 	a->first_action = 0;
+	a->names = a->named = a->action;
 	a->at = 0;
-	if (vec_grow(&a->events.at, &a->events.cap, left + l->n - l->from, sizeof(*a->events.at)) < 0)
+	if (vec_grow(&a->events.at, &a->events.cap, left + l->n - l->from, sizeof(*a->events.at)) < 0 ||
+	    vec_grow(&a->actions.at, &a->actions.cap, actions + l->actions.n, sizeof(*a->actions.at)) < 0)
 		return -ENOMEM;
 	for (uint32_t i = l->from; i < l->n; i++)
 		a->events.at[a->events.n++] = (struct swept){l->start_ns[i], l->end_ns[i], l->sig[i]};
 	for (size_t i = 0; i < l->actions.n; i++) {
-		struct action x = l->actions.at[i];
-		x.at = x.at >= l->from ? x.at - l->from + (uint32_t)left : 0;
-		if (vec_push(&a->actions, x) < 0)
-			return -ENOMEM;
+		struct action *x = &a->actions.at[a->actions.n++];
+		*x = l->actions.at[i];
+		x->at = x->at >= l->from ? x->at - l->from + (uint32_t)left : 0;
 	}
 	return 0;
 }
@@ -465,6 +488,8 @@ int sweep_window(struct sweep *w)
 	/* those that wait for nothing in particular, and those of which the wait is in vain */
 	for (uint32_t i = w->st->nlanes; i-- > 0 && code == 0;) {
 		struct actor *a = &w->actors[i];
+		if (i > 0)
+			prefetch(&w->actors[i - 1], sizeof(*a));
 		if (a->queue != NULL && !in_vain(w, &a->events.at[a->at]))
 			continue;
 		leave_queue(w, a);
@@ -528,7 +553,7 @@ int sweep_end(struct sweep *w, struct sweep_result *ret_result)
 	int code = sweep_window(w);
 	struct sweep_result r = {.ideal_ns = 0, .missed = w->missed};
 	for (uint32_t i = 0; i < w->st->nlanes; i++)
-		r.ideal_ns = fmax(r.ideal_ns, w->actors[i].now);
+		r.ideal_ns = later(r.ideal_ns, w->actors[i].now);
 	if ((double)w->missed > MISSED_SHARE_MAX * (double)w->needs)
 		r.ideal_ns = NAN;
 	struct actor *last = w->repair ? NULL : last_actor(w);

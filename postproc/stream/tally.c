@@ -22,17 +22,15 @@ void tally_done(struct tally *t)
 	defects_done(&t->defects);
 }
 
-unsigned tally_window_of(struct tally *t, int64_t ns)
+unsigned tally_other_window(struct tally *t, int64_t ns)
 {
-	if ((uint64_t)ns - (uint64_t)t->last_ns < (uint64_t)t->window_ns) /* most often it is the one of last time */
-		return t->last;
 	int64_t i = ns / t->window_ns;
 	t->last = i < 0 ? 0 : i >= TIME_WINDOWS ? TIME_WINDOWS - 1 : (unsigned)i;
 	t->last_ns = t->last * t->window_ns;
 	return t->last;
 }
 
-void tally_stretch(struct tally *t, int64_t from, int64_t to, int64_t *first)
+void tally_spread(struct tally *t, int64_t from, int64_t to, int64_t *first)
 {
 	for (unsigned i = tally_window_of(t, from); from < to && i < TIME_WINDOWS; i++) {
 		int64_t end = (int64_t)(i + 1) * t->window_ns;

@@ -61,9 +61,28 @@ int tally_begin(struct tally *t, const struct step *s);
 /* Add what another saw. */
 int tally_merge(struct tally *into, const struct tally *from, const struct step *s);
 void tally_done(struct tally *t);
-unsigned tally_window_of(struct tally *t, int64_t ns);
+/* Which time window that is, if it is not the one that was asked for last. */
+unsigned tally_other_window(struct tally *t, int64_t ns);
+/* tally_stretch() over any number of windows. */
+void tally_spread(struct tally *t, int64_t from, int64_t to, int64_t *first);
+
+static inline unsigned tally_window_of(struct tally *t, int64_t ns)
+{
+	bool same = (uint64_t)ns - (uint64_t)t->last_ns < (uint64_t)t->window_ns;
+	return same ? t->last : tally_other_window(t, ns);
+}
+
 /* Spread a stretch of time over the windows that it covers: to the member at `first` of window 0. */
-void tally_stretch(struct tally *t, int64_t from, int64_t to, int64_t *first);
+static inline void tally_stretch(struct tally *t, int64_t from, int64_t to, int64_t *first)
+{
+	bool same = (uint64_t)from - (uint64_t)t->last_ns < (uint64_t)t->window_ns && from < to &&
+		    to - t->last_ns <= t->window_ns;
+	if (same)
+		add_ns((int64_t *)(void *)((char *)first + t->last * sizeof(struct time_window)), to - from);
+	else
+		tally_spread(t, from, to, first);
+}
+
 void histogram_add(struct histogram *h, int64_t ns);
 /* One more operation, entered so far apart; who was last. */
 void spread_add(struct spread *sp, int64_t ns, uint32_t last);

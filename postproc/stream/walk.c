@@ -37,6 +37,18 @@ bool calls_numbered(const struct sig *sig)
 	       (sig->call.flags & (SIG_PERSISTENT | SIG_FAILED)) == 0;
 }
 
+/* What goes on with it later is its doing. Not copied from w->call: what was written a moment ago in parts is not read
+ * as a whole without waiting. */
+static void begins_call(const struct walk *w, struct lane *l, uint32_t at)
+{
+	l->head.start_ns = l->start_ns[at];
+	l->head.end_ns = l->end_ns[at];
+	l->head.at.window = w->st->window;
+	l->head.at.lane = l->number;
+	l->head.at.at = at;
+	l->head_sig = w->sig_at;
+}
+
 static int walk_event(struct walk *w, struct lane *l, uint32_t at)
 {
 	w->lane = l;
@@ -46,8 +58,11 @@ static int walk_event(struct walk *w, struct lane *l, uint32_t at)
 	w->wait = NULL;
 	w->call = (struct moment){l->start_ns[at], l->end_ns[at], {w->st->window, l->number, at}};
 	tally_event(w, l->start_ns[at], l->end_ns[at]);
-	if (is_understood(l, l->start_ns[at]))
+	if (is_understood(l, l->start_ns[at])) {
+		if (w->sig->defined)
+			begins_call(w, l, at);
 		return calls_event(w);
+	}
 	if (!calls_numbered(w->sig))
 		return 0;
 	return vec_push(&l->numbers, (struct mpix_number){at, same_comm(w, w->sig->comm), MPIX_NO_NUMBER});
@@ -139,11 +154,23 @@ static int walk_rank(struct shard *sh, uint32_t rank)
 	return walk_last_more(&w);
 }
 
+/* A rank is come to after all others: memory of the next is asked for, of the one after it what names that. */
+static void ask_ahead(const struct shard *sh, uint32_t rank)
+{
+	const struct stream *st = sh->stream;
+	if (rank + 2 < sh->end_rank && st->ranks[rank + 2].nlanes > 0)
+		prefetch(&st->lanes[st->ranks[rank + 2].first_lane], sizeof(struct lane));
+	if (rank + 1 < sh->end_rank && st->ranks[rank + 1].nlanes > 0)
+		lane_ask(&st->lanes[st->ranks[rank + 1].first_lane]);
+}
+
 void calls_window(struct shard *sh)
 {
-	for (uint32_t r = sh->first_rank; r < sh->end_rank && sh->code == 0; r++)
+	for (uint32_t r = sh->first_rank; r < sh->end_rank && sh->code == 0; r++) {
+		ask_ahead(sh, r);
 		if (sh->stream->step->ranks[r] != NULL)
 			sh->code = walk_rank(sh, r);
+	}
 }
 
 /* Requests that were neither completed nor freed: nothing more will be heard of their messages. */
