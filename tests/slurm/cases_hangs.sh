@@ -75,7 +75,7 @@ hang_submit() { # KIND LEVEL WAY
 		if [ "$3" = launcher ]; then
 			echo "exec $PREFIX/bin/mpitrace run -n 4 $profile --out $CASE_DIR --name hang -- $PROGRAM $1 for ever"
 		elif [ "$3" = interrupt ]; then
-			echo "exec $MPIRUN --oversubscribe -np 4 $PROGRAM $1 for ever"
+			echo "exec $MPIRUN --oversubscribe --bind-to none -np 4 $PROGRAM $1 for ever"
 		else
 			echo "STUCK_EATS=$CASE_DIR/eat exec srun --overcommit -n4 --kill-on-bad-exit=1 $PROGRAM $1 for ever"
 		fi
