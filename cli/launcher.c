@@ -169,7 +169,7 @@ static bool srun_has_plugin(void)
 	return has;
 }
 
-/* Also a batch script has a number since Slurm 26.05, -5: those of steps that srun did not start count down from -1. */
+/* Since Slurm 26.05 a batch script has a number as well, -5: steps that srun did not start count down from -1. */
 static bool in_step_of_srun(void)
 {
 	const char *id = getenv("SLURM_STEP_ID");

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""check_compilers.py BUILD: every gcc-N and clang-N in PATH reads all C files of BUILD as BUILD compiled them, without a warning; as
-TAP. Only what the language says is looked at, no code is made, so a compiler takes a minute. BUILD was made with --werror."""
+"""check_compilers.py BUILD: every gcc-N and clang-N in PATH reads all C files of BUILD as BUILD compiled them, without
+a warning; as TAP. Only what the language says is looked at, no code is made, so a compiler takes some minutes. BUILD
+was made with --werror."""
 import concurrent.futures
 import glob
 import json
@@ -40,7 +41,9 @@ def main(build):
     for number, compiler in enumerate(found, 1):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             said = [text for text in pool.map(lambda e: reads(compiler, e), files) if text]
-        print("%sok %d - %s has nothing against %d files" % ("not " if said else "", number, os.path.basename(compiler), len(files)))
+        result = "not ok" if said else "ok"
+        claim = "%s has nothing against %d files" % (os.path.basename(compiler), len(files))
+        print("%s %d - %s" % (result, number, claim), flush=True)
         for line in "".join(said).splitlines()[:40]:
             print("# " + line)
         failed += bool(said)

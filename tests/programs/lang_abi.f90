@@ -1,5 +1,5 @@
-! lang_abi.f90 - lang_c.c in Fortran through the standard's ABI. No MPI of today has a Fortran layer over it, so this program binds the
-! C functions itself. Values are those of the ABI.
+! lang_abi.f90 - lang_c.c in Fortran through the standard's ABI. No MPI of 2026 has a Fortran layer over it, so this
+! program binds the C functions itself. Values are those of the ABI.
 module abi
   use iso_c_binding
   implicit none
