@@ -26,7 +26,7 @@ def compilers():
 
 def reads(compiler, entry):
     """What it has against a file."""
-    words = shlex.split(re.sub(r" -MD -MQ \S+ -MF \S+", "", entry["command"]))
+    words = shlex.split(re.sub(r" -MD -MQ \S+ -MF \S+| -c(?= )", "", entry["command"]))
     first = next(i for i, word in enumerate(words) if word.startswith("-"))
     more = CLANG if "clang" in os.path.basename(compiler) else ()
     command = [compiler, *words[first:], *more, "-fsyntax-only", "-o", "/dev/null"]
