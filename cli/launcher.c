@@ -18,6 +18,7 @@
 
 #define ANSWER_MAX 16384
 #define HELP_MAX (256u << 10)
+#define STEPS_MAX 0xfffffff0u /* SLURM_MAX_NORMAL_STEP_ID */
 
 #define WORD(text) ((char *)(uintptr_t)(text))
 
@@ -168,12 +169,19 @@ static bool srun_has_plugin(void)
 	return has;
 }
 
+/* Since Slurm 26.05 a batch script has a number as well, -5: steps that srun did not start count down from -1. */
+static bool in_step_of_srun(void)
+{
+	const char *id = getenv("SLURM_STEP_ID");
+	return id != NULL && (uint32_t)strtoll(id, NULL, 10) < STEPS_MAX;
+}
+
 /* Inside an allocation, but not in a step (there srun would wait for its own processors). */
 static bool by_srun(struct launcher *l, const struct flavour *f)
 {
 	char path[PATH_MAX], answer[ANSWER_MAX], *save = NULL;
 	char *const words[] = {WORD("srun"), WORD("--mpi=list"), NULL};
-	if (getenv("SLURM_JOB_ID") == NULL || getenv("SLURM_STEP_ID") != NULL || find_in_path("srun", path) != 0 ||
+	if (getenv("SLURM_JOB_ID") == NULL || in_step_of_srun() || find_in_path("srun", path) != 0 ||
 	    capture(words, answer, sizeof(answer)) != 0)
 		return false;
 	for (char *w = strtok_r(answer, " \t\n,", &save); w != NULL; w = strtok_r(NULL, " \t\n,", &save))

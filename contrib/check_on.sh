@@ -12,7 +12,7 @@ TESTS=()
 OPTIONS=()
 COMPILER=() # the environment that names it, when it is not the root's own
 # What the tests below need beside what building does.
-MORE=(ca-certificates mount procps git hpcc gfortran mpich libmpich-dev libcriterion-dev libsqlite3-dev nettle-dev libopen-trace-format2-dev
+MORE=(ca-certificates mount procps strace git hpcc gfortran mpich libmpich-dev libcriterion-dev libsqlite3-dev nettle-dev libopen-trace-format2-dev
 	python3-mpi4py python3-jsonschema python3-numpy nodejs npm)
 # What shows soonest that another MPI, Slurm or compiler differs: the tracer's truths, and each way to start and to end under Slurm.
 TRACER=(symbols counts abi opens names worlds hard deaths kills mistakes multiple rma behaviour)
@@ -26,6 +26,7 @@ usage() {
 		  trixie  Debian 13     sid  Debian unstable     arm64  Debian 13 for aarch64, by qemu-user
 		  TEST    a test of \`meson test\` or a claim of tests/slurm; without any: the tracer's and some of Slurm's; slurm: all of Slurm's;
 		          try: what contrib/try.sh does there, as for somebody who has just cloned this
+		          compilers: every gcc and clang that is packaged there reads all C files
 		  table   what the last runs without TEST, and contrib/check.sh, have found, as the README has it
 	END
 }
@@ -160,6 +161,13 @@ try_there() {
 		printf "1..1\n%s 1 - try.sh ends with a report\n" "$result"'
 }
 
+# shellcheck disable=SC2016  # the inner shell expands
+compilers_there() {
+	step "installing compilers"
+	quiet inside sh -c 'apt-get -q update && apt-get -q -y --no-install-recommends install $(apt-cache search --names-only "^(gcc|clang)-[0-9]+$" | cut -d" " -f1)'
+	run_suite compilers "$REPO/build-on/$WHERE.compilers.log" /src/contrib/check_compilers.py /build
+}
+
 # A row of the table: what was run there, and what came of it.
 note_row() { # WHAT
 	[ "$AS_EVER" = no ] || printf '| %s | %s: %d claims hold, %d do not, %d cannot be tried there |\n' "$(describe inside)" "$1" "$PASSED" "$FAILED" "$SKIPPED" >"$REPO/build-on/$WHERE.row"
@@ -171,14 +179,14 @@ print_table() {
 }
 
 run_tests() {
-	local meson=() claims=() test AS_EVER=no slurm=none try=no
+	local meson=() claims=() test AS_EVER=no slurm=none more=()
 	[ ${#TESTS[@]} -gt 0 ] || { AS_EVER=yes && TESTS=("${TRACER[@]}" "${SLURM[@]}"); }
 	for test in "${TESTS[@]}"; do
-		if [ "$test" = try ]; then try=yes; elif [ "$test" = slurm ]; then slurm=all; elif is_claim "$test"; then slurm=some claims+=("$test"); else meson+=("$test"); fi
+		if [[ $test =~ ^(try|compilers)$ ]]; then more+=("${test}_there"); elif [ "$test" = slurm ]; then slurm=all; elif is_claim "$test"; then slurm=some claims+=("$test"); else meson+=("$test"); fi
 	done
 	[ ${#meson[@]} = 0 ] || run_suite tests "$REPO/build-on/$WHERE.tests.json" meson test -C /build --no-rebuild "${meson[@]}"
 	[ "$slurm" = none ] || run_suite slurm "$REPO/build-on/$WHERE.slurm.log" /src/tests/slurm/run.sh --prefix /opt/mpitrace ${claims[@]+"${claims[@]}"}
-	[ "$try" = no ] || try_there
+	for test in ${more[@]+"${more[@]}"}; do "$test"; done
 	note_row "the tracer's tests, ten of Slurm's"
 }
 

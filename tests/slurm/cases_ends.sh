@@ -343,6 +343,7 @@ with_agent_on() { # NODE
 
 # The epilog lets it go on, and does not wait the minute that it has for one that is at work, to kill it then.
 a_warden_that_is_stopped_goes_on() {
+	command -v strace >/dev/null || skips "no strace" || return
 	with_job_beside with_warden_stopped || return
 	eventually "the report" has_report 0 || return
 	same "ranks seen" 2 "$(analysis 0 'a["coverage"]["ranks_seen"]')" || return

@@ -8,6 +8,7 @@ hung_jobs_have_one_account_however_they_end() {
 	PROGRAM=$CASE_DIR/stuck TABLE=$CASE_DIR/table
 	: >"$TABLE"
 	! (needs_mpirun) || MPIRUN=mpirun.openmpi
+	[ -z "${MPIRUN-}" ] || mpicc.openmpi -g -O1 -w -o "${PROGRAM}_of_mpirun" "$REPO/tests/programs/stuck.c" || fails "stuck.c does not compile" || return
 	hangs_to_try | {
 		while read -r kind level way; do
 			[ "$(jobs -rp | wc -l)" -lt "${HANGS_AT_ONCE:-3}" ] || wait -n
@@ -75,7 +76,7 @@ hang_submit() { # KIND LEVEL WAY
 		if [ "$3" = launcher ]; then
 			echo "exec $PREFIX/bin/mpitrace run -n 4 $profile --out $CASE_DIR --name hang -- $PROGRAM $1 for ever"
 		elif [ "$3" = interrupt ]; then
-			echo "exec $MPIRUN --oversubscribe -np 4 $PROGRAM $1 for ever"
+			echo "exec $MPIRUN --oversubscribe --bind-to none -np 4 ${PROGRAM}_of_mpirun $1 for ever"
 		else
 			echo "STUCK_EATS=$CASE_DIR/eat exec srun --overcommit -n4 --kill-on-bad-exit=1 $PROGRAM $1 for ever"
 		fi

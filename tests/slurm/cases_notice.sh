@@ -81,7 +81,7 @@ a_tracer_that_users_cannot_read_is_told() {
 
 # Only the processes see it, when they call MPI; srun, when all is over.
 a_tracer_that_cannot_be_loaded_is_told() {
-	local lib=$STATE/libraries name=libmpitrace-openmpi.so
+	local lib=$STATE/libraries name=libmpitrace-$MPI.so
 	own_libraries "$lib"
 	as_admin truncate -s 0 "$lib/$name"
 	with_plugin_arguments "libdir=$lib report_seconds=300" told "nothing is recorded: $lib/$name: file too short" "" foreground || return

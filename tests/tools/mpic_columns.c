@@ -1,6 +1,7 @@
 /* mpic_columns.c FILE... - how the bytes of .mpic files divide, and how few they could be. Prints "<structure bytes>
  * <time bytes> <calls> <entropy bytes> <file bytes>": everything but times, and times, packed each by itself; calls
- * recorded one by one; and the least that their times take.
+ * recorded one by one; and the least that their times take. What the agent writes as time goes (samples, clocks, and
+ * what it said before anew) is of the file, but not of its structure: how long a run takes, the machine decides.
  *
  * That is the order-0 entropy of the exact times: for the calls of one signature of one thread, over the whole
  * file, n calls times the entropy of how often each gap (in ticks) occurs, and the same for durations. An ideal
@@ -62,10 +63,18 @@ static void add_events(struct sums *s, const struct mpic_block *b, struct cursor
 	}
 }
 
+static bool as_time_goes(const struct mpic_block *b)
+{
+	return b->kind == MPIC_SAMPLE ||
+	       (b->seq > 0 && (b->kind == MPIC_META || b->kind == MPIC_PROFILE || b->kind == MPIC_CLOCK));
+}
+
 static void add_block(struct sums *s, const struct mpic_file *f, const struct mpic_block *b)
 {
 	_cleanup_buf_ struct buf payload = {0};
 	size_t at, bits_at;
+	if (as_time_goes(b))
+		return;
 	s->structure += BLOCK_HEADER_BYTES;
 	if (b->kind != MPIC_EVENTS) {
 		s->structure += b->packed_len_bytes;
