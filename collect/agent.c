@@ -243,13 +243,13 @@ static void remove_segments(struct agent *a)
 	}
 }
 
-/* SCHED_IDLE weighs only against tasks of the same group; the agent leads a session, so with autogroups (sched(7))
- * it is a group of its own, which must be made light as well. */
+/* SCHED_IDLE weighs only against tasks of the same group; an agent that leads a session is with autogroups (sched(7)) a
+ * group of its own, which must be made light as well. The group of others stays as it is. */
 static void set_priority(bool idle)
 {
 	struct sched_param none = {0};
 	sched_setscheduler(0, idle ? SCHED_IDLE : SCHED_OTHER, &none);
-	FILE *f = fopen("/proc/self/autogroup", "we");
+	FILE *f = getsid(0) == getpid() ? fopen("/proc/self/autogroup", "we") : NULL;
 	if (f != NULL) {
 		fputs(idle ? "19" : "0", f);
 		fclose(f);

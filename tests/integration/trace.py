@@ -122,13 +122,22 @@ class Place:
         return shown('%s/out/%s.mpix' % (self.dir, name))
 
 
+def is_light(pid):
+    """An agent that has made itself so, its group last."""
+    try:
+        with open('/proc/%d/autogroup' % pid) as f:
+            return f.read().rstrip().endswith('nice 19')
+    except OSError: # no such groups here
+        return os.sched_getscheduler(pid) == os.SCHED_IDLE
+
+
 def agents_of(run):
     """Pids of the agents of a `mpitrace run`, once they have made themselves light."""
     for pid in filter(str.isdigit, os.listdir('/proc')):
         with contextlib.suppress(OSError):
             with open('/proc/%s/cmdline' % pid) as f, open('/proc/%s/stat' % pid) as g:
                 words, parent = f.read().split('\0'), g.read().rsplit(')', 1)[1].split()[1]
-            if words[1:2] == ['collect'] and parent == str(run.pid) and os.sched_getscheduler(int(pid)) == os.SCHED_IDLE:
+            if words[1:2] == ['collect'] and parent == str(run.pid) and is_light(int(pid)):
                 yield int(pid)
 
 
@@ -156,13 +165,13 @@ class Step:
         self.env = dict(place.env, LD_PRELOAD=os.environ['TRACER'], MPITRACE_DIR=self.dir + '/ranks')
 
     def agent(self, *wrapper, **how):
-        return subprocess.Popen([*wrapper, MPITRACE, 'collect', self.dir, '--watch', str(os.getpid())],
+        return subprocess.Popen([*wrapper, MPITRACE, 'collect', self.dir, '--watch', str(os.getpid())], start_new_session=True,
                                 stdout=subprocess.DEVNULL, stderr=how.pop('stderr', subprocess.DEVNULL), **how)
 
     def attentive_agent(self):
         """One that ranks that spin do not keep from its samples, however few processors there are."""
         agent = self.agent()
-        while agent.poll() is None and os.sched_getscheduler(agent.pid) != os.SCHED_IDLE:
+        while agent.poll() is None and not is_light(agent.pid):
             time.sleep(0.001)
         raise_agent(agent.pid)
         return agent
