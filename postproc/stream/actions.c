@@ -1,5 +1,5 @@
-/* actions.c - what the sweep is told of the calls of a lane, in their order: that others may wait for one, that one needs
- * another, that it enters or leaves a collective. In: the call at hand.  Out: the lane's actions. */
+/* actions.c - what the sweep is told of the calls of a lane, in their order: that others may wait for one, that one
+ * needs another, that it enters or leaves a collective. In: the call at hand.  Out: the lane's actions. */
 #include "postproc/stream/walk.h"
 
 /* The next action of the call at hand; NULL without memory. */

@@ -1,5 +1,5 @@
-/* envelope.h - what messages of one communicator, sender, receiver and tag wait for each other, and the table of a shard
- * in which they are found. Belongs to match.c, which lays them into its lists. */
+/* envelope.h - what messages of one communicator, sender, receiver and tag wait for each other, and the table of a
+ * shard in which they are found. Belongs to match.c, which lays them into its lists. */
 #pragma once
 
 #include "postproc/stream/stream.h"
