@@ -2,13 +2,12 @@
 #include "fleet/user.h"
 
 #include "base/buf_file.h"
+#include "base/trusted.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #ifdef HAVE_NETTLE
@@ -40,25 +39,13 @@ int user_hash(const void *key, size_t key_bytes, const char *name, char ret_text
 	return 0;
 }
 
-static int open_key(const char *path, struct error *e)
-{
-	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	if (fd < 0)
-		return fail(e, -errno, "site_key %s: %s", path, strerror(errno));
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == 0 || st.st_uid == geteuid()) &&
-	    (st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
-		return fd;
-	close(fd);
-	return fail(e, -EPERM, "site_key %s: must be a file of root's that nobody else may write: chmod 0644", path);
-}
-
 int user_hash_by(const char *key_file, const char *name, char ret_text[USER_TEXT_MAX], struct error *e)
 {
 	_cleanup_buf_ struct buf key = {0};
-	int fd = open_key(key_file, e);
+	struct error why;
+	int fd = trusted_open(key_file, TRUSTED_PUBLIC, &why);
 	if (fd < 0)
-		return fd;
+		return fail(e, fd, "site_key %s", why.text);
 	int rc = buf_read(&key, fd, SITE_KEY_MAX);
 	close(fd);
 	if (rc < 0)

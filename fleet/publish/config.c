@@ -3,6 +3,7 @@
 #include "fleet/publish/kind.h"
 
 #include "base/buf_file.h"
+#include "base/trusted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,27 +53,14 @@ static const struct key_row {
 
 /* ---- secrets ---- */
 
-/* Who could read the file knows the secret; who could write it could put theirs in its place. */
-static int check_secret(int fd, const char *path, struct error *e)
-{
-	struct stat st;
-	if (fstat(fd, &st) != 0)
-		return fail(e, -errno, "%s: %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode) || (st.st_uid != geteuid() && st.st_uid != 0))
-		return fail(e, -EPERM, "%s: a secret is in a regular file of your own, or root's", path);
-	if ((st.st_mode & 037) != 0)
-		return fail(e, -EPERM, "%s: others can read or write it: chmod 0600 (or 0640 for its group)", path);
-	return 0;
-}
-
 static int read_secret(const char *path, char **ret_text, struct error *e)
 {
 	struct buf b = {0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	int fd = trusted_open(path, TRUSTED_SECRET, e);
 	if (fd < 0)
-		return fail(e, -errno, "%s: %s", path, strerror(errno));
-	int rc = check_secret(fd, path, e);
-	if (rc == 0 && (rc = buf_read(&b, fd, SECRET_BYTES_MAX)) < 0)
+		return fd;
+	int rc = buf_read(&b, fd, SECRET_BYTES_MAX);
+	if (rc < 0)
 		fail(e, rc, "%s: %s", path, rc == -E2BIG ? "is longer than 4,096 bytes" : strerror(-rc));
 	close(fd);
 	while (rc == 0 && b.len_bytes > 0 && (b.data[b.len_bytes - 1] == '\n' || b.data[b.len_bytes - 1] == '\r'))

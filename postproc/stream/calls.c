@@ -63,66 +63,6 @@ static struct wait *wait_of(struct walk *w)
 	return w->wait;
 }
 
-/* ---- what the sweep needs to know ---- */
-
-/* The next action of the call at hand; NULL without memory. */
-static struct action *add_action(const struct walk *w, uint8_t kind)
-{
-	struct action *x = vec_more(&w->lane->actions);
-	if (x == NULL)
-		return NULL;
-	x->at = w->at;
-	x->kind = kind;
-	return x;
-}
-
-/* The start of a call that others may wait for: held by the sweep until it comes there, and by who is to pass it on. */
-static int begin_edge(struct walk *w, struct edge **ret_edge)
-{
-	*ret_edge = NULL;
-	if (!w->st->sweeps)
-		return 0;
-	struct edge *e = slab_take(&w->sh->edges);
-	struct action *x = e != NULL ? add_action(w, ACTION_BEGIN) : NULL;
-	if (x == NULL)
-		return -ENOMEM;
-	*e = (struct edge){.shard = (uint16_t)w->sh->number, .refs = 2};
-	x->edge = *ret_edge = e;
-	return 0;
-}
-
-int walk_need(struct walk *w, struct need **ret_need)
-{
-	*ret_need = NULL;
-	if (!w->st->sweeps)
-		return 0;
-	struct need *n = slab_take(&w->sh->needs);
-	struct action *x = n != NULL ? add_action(w, ACTION_NEED) : NULL;
-	if (x == NULL)
-		return -ENOMEM;
-	*n = (struct need){.state = EDGE_OPEN, .shard = (uint16_t)w->sh->number};
-	x->need = *ret_need = n;
-	return 0;
-}
-
-static int add_part_action(struct walk *w, const struct part *p, uint8_t kind)
-{
-	const struct sig *sig = &w->p->sigs.at[p->sig];
-	bool inter = w->st->step->comms.at[p->collective->comm].inter;
-	bool root = sig->peer == SIG_ROOT || (!inter && sig->peer == (int32_t)p->rank);
-	if (!w->st->sweeps)
-		return 0;
-	struct action *x = add_action(w, kind);
-	if (x == NULL)
-		return -ENOMEM;
-	x->coll = (uint8_t)p->coll;
-	x->root = root;
-	x->comm = p->collective->comm;
-	x->channel = p->collective->channel;
-	x->k = p->collective->k;
-	return 0;
-}
-
 /* ---- messages, begun and ended ---- */
 
 /* What a request moves goes to the call that starts it. */
@@ -161,7 +101,7 @@ static int start_send(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 	*ret_send = x;
 	if (started && start_bytes(w, x->bytes) < 0)
 		return -ENOMEM;
-	int code = begin_edge(w, &x->edge);
+	int code = walk_edge(w, &x->edge);
 	return code == 0 ? match_send(w->sh, x) : code;
 }
 
@@ -224,7 +164,7 @@ static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 	*ret_recv = r;
 	if (starter != NONE && start_bytes(w, r->bytes) < 0)
 		return -ENOMEM;
-	int code = w->st->any_synchronous || sig->recv_bytes > EAGER_BYTES ? begin_edge(w, &r->edge) : 0;
+	int code = w->st->any_synchronous || sig->recv_bytes > EAGER_BYTES ? walk_edge(w, &r->edge) : 0;
 	return code == 0 ? match_post(w->sh, r) : code;
 }
 
@@ -308,10 +248,10 @@ static int start_coll(struct walk *w, const struct sig *sig, uint32_t sig_at, ui
 			    .causer_rank = NONE};
 	if (part.starter != NONE && start_bytes(w, sig->call_bytes) < 0)
 		return -ENOMEM;
-	if (coll_is_neighborhood(sig->call.coll) && begin_edge(w, &part.edge) < 0)
+	if (coll_is_neighborhood(sig->call.coll) && walk_edge(w, &part.edge) < 0)
 		return -ENOMEM;
 	*ret_part = collective_enter(w->sh, same_comm(w, sig->comm), channel, k, &part);
-	return *ret_part == NULL ? -ENOMEM : add_part_action(w, *ret_part, ACTION_ENTER);
+	return *ret_part == NULL ? -ENOMEM : walk_action(w, *ret_part, ACTION_ENTER);
 }
 
 /* In a run of events parts count up by themselves; say where a run begins, or another thread's call came between. */
@@ -342,7 +282,7 @@ static int end_part(struct walk *w, struct part *p, bool in_sweep)
 	if (p->wait == NULL)
 		return -ENOMEM;
 	p->wait->open++;
-	int code = in_sweep ? add_part_action(w, p, ACTION_LEAVE) : 0;
+	int code = in_sweep ? walk_action(w, p, ACTION_LEAVE) : 0;
 	if (code == 0 && p->edge != NULL)
 		code = walk_need(w, &p->need);
 	return code == 0 ? collective_leave(w->sh, p) : code;
@@ -365,7 +305,7 @@ static int start_together(struct walk *w, const struct together *x, struct part 
 			    .until_ns = INT64_MIN,
 			    .causer_rank = NONE};
 	*ret_part = collective_enter(w->sh, x->comm, x->channel, x->k, &part);
-	return *ret_part == NULL ? -ENOMEM : x->in_sweep ? add_part_action(w, *ret_part, ACTION_ENTER) : 0;
+	return *ret_part == NULL ? -ENOMEM : x->in_sweep ? walk_action(w, *ret_part, ACTION_ENTER) : 0;
 }
 
 /* A call on a window or a file. */
@@ -586,7 +526,7 @@ static int ready_one(struct walk *w, uint32_t i, struct request *q)
 		return 0;
 	int code = x->edge != NULL ? edge_drop(w->sh, x->edge) : 0;
 	x->start = w->call;
-	return code == 0 ? begin_edge(w, &x->edge) : code;
+	return code == 0 ? walk_edge(w, &x->edge) : code;
 }
 
 static int do_request(struct walk *w)

@@ -4,76 +4,10 @@
  * then, and a cancelled one gets nothing. So a receive is met when it is over, those of its envelope posted before it
  * are met, and no earlier wildcard that could have got the same message is still open. */
 #include "postproc/stream/check.h"
+#include "postproc/stream/envelope.h"
+#include "postproc/stream/unmatched.h"
 
-#define BUCKETS_MIN 256u
 #define OTHERS_MAX 256u /* messages looked at for one that could have been received instead */
-
-struct envelope {
-	struct envelope *link;
-	uint32_t comm, src, dst;
-	int32_t tag;
-	struct envelope *older, *newer; /* of the receiving rank's that have a send */
-	bool partitioned;
-	bool open, held;	       /* in a list of its shard or of the receiving rank */
-	struct send *send, *last_send; /* not met, oldest first */
-	struct recv *recv, *last_recv; /* not met, as posted */
-};
-
-/* ---- the table of envelopes ---- */
-
-static uint64_t hash_of(uint32_t comm, uint32_t src, uint32_t dst, int32_t tag)
-{
-	return index_mix((uint64_t)src << 32 | dst, (uint64_t)comm << 32 | (uint32_t)tag);
-}
-
-/* Another number of buckets; envelopes of which nothing is waiting go. */
-static int rebuild(struct shard *sh, size_t buckets)
-{
-	struct envelope **table = calloc(buckets, sizeof(struct envelope *));
-	if (table == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < sh->envelope_buckets; i++)
-		for (struct envelope *v = sh->envelope_table[i], *next; v != NULL; v = next) {
-			next = v->link;
-			if (v->send == NULL && v->recv == NULL && !v->open && !v->held) {
-				slab_give(&sh->envelopes, v);
-				sh->nenvelopes--;
-				continue;
-			}
-			struct envelope **to = &table[hash_of(v->comm, v->src, v->dst, v->tag) & (buckets - 1)];
-			v->link = *to;
-			*to = v;
-		}
-	free(sh->envelope_table);
-	sh->envelope_table = table;
-	sh->envelope_buckets = buckets;
-	return 0;
-}
-
-static struct envelope *envelope_of(struct shard *sh, uint32_t comm, uint32_t src, uint32_t dst, int32_t tag,
-				    bool partitioned)
-{
-	uint64_t hash = hash_of(comm, src, dst, tag);
-	if (sh->nenvelopes >= sh->envelope_buckets) {
-		/* sweep first: a program that uses a tag only once leaves one behind with each message */
-		if (rebuild(sh, sh->envelope_buckets < BUCKETS_MIN ? BUCKETS_MIN : sh->envelope_buckets) < 0)
-			return NULL;
-		if (sh->nenvelopes > sh->envelope_buckets / 2 && rebuild(sh, sh->envelope_buckets * 4) < 0)
-			return NULL;
-	}
-	struct envelope **at = &sh->envelope_table[hash & (sh->envelope_buckets - 1)];
-	for (struct envelope *v = *at; v != NULL; v = v->link)
-		if (v->src == src && v->dst == dst && v->tag == tag && v->comm == comm && v->partitioned == partitioned)
-			return v;
-	struct envelope *v = slab_take(&sh->envelopes);
-	if (v == NULL)
-		return NULL;
-	*v = (struct envelope){
-		.link = *at, .comm = comm, .src = src, .dst = dst, .tag = tag, .partitioned = partitioned};
-	*at = v;
-	sh->nenvelopes++;
-	return v;
-}
 
 /* ---- receives ---- */
 
@@ -579,61 +513,13 @@ bool match_has_send(const struct shard *sh, uint32_t comm, int32_t src, uint32_t
 bool match_has_recv(const struct shard *sh, uint32_t comm, uint32_t src, uint32_t dst, int32_t tag)
 {
 	const struct rank_stream *rank = &sh->stream->ranks[dst];
-	uint64_t hash = hash_of(comm, src, dst, tag);
-	const struct envelope *v =
-		sh->envelope_buckets > 0 ? sh->envelope_table[hash & (sh->envelope_buckets - 1)] : NULL;
-	for (; v != NULL; v = v->link)
+	for (const struct envelope *v = envelope_bucket(sh, comm, src, dst, tag); v != NULL; v = v->link)
 		if (v->src == src && v->dst == dst && v->tag == tag && v->comm == comm && first_posted(v) != NULL)
 			return true;
 	for (size_t i = 0; i < rank->wild.n; i++)
 		if (rank->wild.at[i]->comm == comm)
 			return true;
 	return false;
-}
-
-static bool is_cut(const struct step *s, const struct process *p)
-{
-	return !process_is_whole(p) || !p->finalized || !s->nodes.at[p->node].file.finished;
-}
-
-/* Is it the program's? */
-static bool explain(struct shard *sh, uint32_t rank, int32_t peer)
-{
-	struct process **ranks = sh->stream->step->ranks;
-	struct unmatched *u = &sh->unmatched;
-	if (peer < 0)
-		u->unknown_source++;
-	else if (ranks[peer] == NULL)
-		u->partner_missing++;
-	else if (is_cut(sh->stream->step, ranks[peer]) || is_cut(sh->stream->step, ranks[rank]))
-		u->record_cut++;
-	else
-		return ++u->program > 0;
-	return false;
-}
-
-static int end_envelope(struct shard *sh, struct envelope *v)
-{
-	for (struct send *x = v->send; x != NULL; x = x->next) {
-		if ((x->flags & SENT_CANCELLED) != 0)
-			continue;
-		sh->unmatched.sends++;
-		if (explain(sh, x->rank, (int32_t)x->peer) && check_unreceived(sh, x) < 0)
-			return -ENOMEM;
-		uint32_t site = shard_sig(sh, x->rank, x->sig)->site;
-		struct orphan o = {x->rank, x->peer, site};
-		if (sh->tally.orphans.n < ORPHANS_MAX && sh->stream->step->ranks[x->peer] != NULL &&
-		    vec_push(&sh->tally.orphans, o) < 0)
-			return -ENOMEM;
-	}
-	for (struct recv *r = v->recv; r != NULL; r = r->next) {
-		if (r->cancelled || (r->flags & RECV_PROBED) != 0)
-			continue;
-		sh->unmatched.recvs++;
-		if (explain(sh, r->rank, r->peer) && check_unserved(sh, r) < 0)
-			return -ENOMEM;
-	}
-	return 0;
 }
 
 void match_end(struct shard *sh)
@@ -643,7 +529,7 @@ void match_end(struct shard *sh)
 		struct rank_stream *rank = &sh->stream->ranks[r];
 		for (size_t i = 0; i < rank->wild.n; i++) {
 			sh->unmatched.recvs++;
-			explain(sh, r, SIG_ANY);
+			unmatched_explain(sh, r, SIG_ANY);
 		}
 		rank->wild.n = 0;
 		if (release(sh, rank) < 0)
@@ -661,7 +547,7 @@ void match_end(struct shard *sh)
 		for (struct envelope *v = sh->envelope_table[i]; v != NULL && code == 0; v = v->link) {
 			code = advance(sh, v);
 			if (code == 0)
-				code = end_envelope(sh, v);
+				code = unmatched_envelope(sh, v);
 		}
 	if (code < 0)
 		sh->code = code;

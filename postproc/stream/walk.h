@@ -21,8 +21,12 @@ static inline uint32_t same_comm(const struct walk *w, uint32_t comm)
 	return w->st->step->comms.at[comm].same;
 }
 
-/* calls.c: what the call at hand needs, to be settled; NULL where nobody sweeps. 0 or -ENOMEM. */
+/* actions.c: what the call at hand needs, to be settled; its start, for which others may wait, held by the sweep until
+ * it comes there, and by who is to pass it on; that it enters or leaves a collective. NULL where nobody sweeps. 0 or
+ * -ENOMEM. */
 int walk_need(struct walk *w, struct need **ret_need);
+int walk_edge(struct walk *w, struct edge **ret_edge);
+int walk_action(struct walk *w, const struct part *p, uint8_t kind);
 /* polls.c: a run of tests or probes in vain; those before the call at hand, which has success, go to its wait; other
  * requests are tested from now on. 0 or -ENOMEM. */
 int poll_run(struct walk *w);
