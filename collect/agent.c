@@ -244,16 +244,17 @@ static void remove_segments(struct agent *a)
 }
 
 /* SCHED_IDLE weighs only against tasks of the same group; an agent that leads a session is with autogroups (sched(7)) a
- * group of its own, which must be made light as well. The group of others stays as it is. */
+ * group of its own, which must be made light as well. The group of others stays as it is. Who sees the class sees the
+ * end of it. */
 static void set_priority(bool idle)
 {
 	struct sched_param none = {0};
-	sched_setscheduler(0, idle ? SCHED_IDLE : SCHED_OTHER, &none);
 	FILE *f = getsid(0) == getpid() ? fopen("/proc/self/autogroup", "we") : NULL;
 	if (f != NULL) {
 		fputs(idle ? "19" : "0", f);
 		fclose(f);
 	}
+	sched_setscheduler(0, idle ? SCHED_IDLE : SCHED_OTHER, &none);
 }
 
 /* Come back when the fullest ring is half full: later the rank would have to write segments out itself, which

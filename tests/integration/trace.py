@@ -122,22 +122,13 @@ class Place:
         return shown('%s/out/%s.mpix' % (self.dir, name))
 
 
-def is_light(pid):
-    """An agent that has made itself so, its group last."""
-    try:
-        with open('/proc/%d/autogroup' % pid) as f:
-            return f.read().rstrip().endswith('nice 19')
-    except OSError: # no such groups here
-        return os.sched_getscheduler(pid) == os.SCHED_IDLE
-
-
 def agents_of(run):
     """Pids of the agents of a `mpitrace run`, once they have made themselves light."""
     for pid in filter(str.isdigit, os.listdir('/proc')):
         with contextlib.suppress(OSError):
             with open('/proc/%s/cmdline' % pid) as f, open('/proc/%s/stat' % pid) as g:
                 words, parent = f.read().split('\0'), g.read().rsplit(')', 1)[1].split()[1]
-            if words[1:2] == ['collect'] and parent == str(run.pid) and is_light(int(pid)):
+            if words[1:2] == ['collect'] and parent == str(run.pid) and os.sched_getscheduler(int(pid)) == os.SCHED_IDLE:
                 yield int(pid)
 
 
@@ -171,7 +162,7 @@ class Step:
     def attentive_agent(self):
         """One that ranks that spin do not keep from its samples, however few processors there are."""
         agent = self.agent()
-        while agent.poll() is None and not is_light(agent.pid):
+        while agent.poll() is None and os.sched_getscheduler(agent.pid) != os.SCHED_IDLE:
             time.sleep(0.001)
         raise_agent(agent.pid)
         return agent

@@ -6,6 +6,7 @@ export async function unpack(id: string): Promise<string> {
   if (packed === '') return '';
   const stream = new DecompressionStream('deflate-raw');
   const writer = stream.writable.getWriter(); // a Blob's stream would go through another process first
-  void writer.write(Uint8Array.from(atob(packed), (c) => c.charCodeAt(0))).then(() => writer.close());
+  const written = writer.write(Uint8Array.from(atob(packed), (c) => c.charCodeAt(0))).then(() => writer.close());
+  written.catch(() => undefined); // the reader fails as well, and says so
   return new Response(stream.readable).text();
 }
