@@ -209,6 +209,11 @@ void stream_flush_polls(struct stream *s)
 void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,
 			uint32_t nextra)
 {
+	if (s->events_off && s->area->lost != 0 && !s->area->polls.busy) { /* each call of a profile */
+		s->area->lost++;
+		s->previous_exit = exit;
+		return;
+	}
 	stream_flush_polls(s);
 	record_any(s, sig, enter, exit, extra, nextra);
 }

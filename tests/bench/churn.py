@@ -35,11 +35,11 @@ MODES = (
 )
 # program, words, what, ranks
 TOLD = (
-    ('churn', ('comm', '5000'), 'dup, free', (1, 2, 4)),
-    ('churn', ('fresh', '20000'), 'tags never seen', (1, 2, 4)),
-    ('churn', ('once', '20000'), 'sizes never seen', (1, 2, 4)),
-    ('ping', ('50000',), 'ping', (2, 4)),
-    ('halo', ('2000',), 'halo', (1, 2, 4)),
+    ('churn', ('comm', '200000'), 'dup, free', (1, 2, 4)),
+    ('churn', ('fresh', '200000'), 'tags never seen', (1, 2, 4)),
+    ('churn', ('once', '200000'), 'sizes never seen', (1, 2, 4)),
+    ('ping', ('1000000',), 'ping', (2, 4)),
+    ('halo', ('100000',), 'halo', (1, 2, 4)),
 )
 XDINV = '/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests/xdinv'
 # Bulk silicon, two atoms: 1,000 and more subarray types.

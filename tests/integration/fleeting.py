@@ -62,6 +62,8 @@ def main():
             run = place.traced(2, program, str(N), name='profile', MPITRACE_MODE='profile')
             a = place.analysis('profile')
             exact(t, flavour + ', profile: ', run, a, False)
+            t.check(flavour + ', profile: what calls cost is told as well', 0 < a['overhead']['ns_per_call'] < 10000 and
+                    a['overhead']['tracing_s'] > a['overhead']['slow_s'], a['overhead'])
             lost(t, place)
     t.end()
 

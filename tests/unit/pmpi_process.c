@@ -163,6 +163,18 @@ Test(process, as_a_profile_has_totals_and_says_what_it_left_out)
 	cr_expect_eq(t->ncalls, 0);
 	cr_expect_eq(t->counted, 12);
 	cr_expect_eq(t->lost, 12);
+	cr_expect_gt(t->file->overhead_ps, 0);
+}
+
+Test(process, what_a_call_costs_is_measured_and_leaves_nothing_behind)
+{
+	traced_begin(MPI_THREAD_SINGLE);
+	send(1);
+	const struct traced *t = traced_end();
+	cr_expect_eq(t->ncalls, 3);
+	cr_expect_eq(t->counted, 3);
+	cr_expect_eq(t->lost, 0);
+	cr_expect_gt(t->file->overhead_ps, 0);
 }
 
 Test(process, callers_are_recorded_as_many_as_are_asked_for)
