@@ -61,6 +61,7 @@ int part_delays(struct analysis *a)
 	json_put_null_or(o, "unexplained_s", known ? d->unexplained_ns / 1e9 : NAN);
 	json_put_null_or(o, "waits", known ? (double)d->waits : NAN);
 	json_put_null_or(o, "waits_cut", known ? (double)d->cut : NAN);
+	json_put_null_or(o, "causers_unknown", known ? (double)a->swept.missed : NAN);
 	if (!known)
 		return 0;
 	put_ranks(a, o);

@@ -240,7 +240,7 @@ int path_call(struct paths *p, struct path_end *e, int64_t start_ns, int64_t end
 	if (e->stretch == NULL || start_ns < e->from_ns || start_ns >= e->to_ns)
 		return 0;
 	end_ns = end_ns < e->to_ns ? end_ns : e->to_ns;
-	if (began_ns <= start_ns || began_ns >= end_ns || causer->stretch == NULL) {
+	if (began_ns <= start_ns || began_ns >= e->to_ns || causer->stretch == NULL) {
 		e->stretch->mpi_ns += end_ns > e->at_ns ? end_ns - e->at_ns : 0;
 		e->at_ns = end_ns;
 		return 0;
@@ -253,11 +253,11 @@ int path_call(struct paths *p, struct path_end *e, int64_t start_ns, int64_t end
 			      .refs = 1,
 			      .rank = e->rank,
 			      .from_ns = began_ns,
-			      .mpi_ns = end_ns - began_ns};
+			      .mpi_ns = end_ns > began_ns ? end_ns - began_ns : 0};
 	causer->stretch->children++;
 	causer->stretch->child_sum += (uint64_t)(uintptr_t)s;
 	e->stretch = s;
-	e->at_ns = end_ns;
+	e->at_ns = end_ns > began_ns ? end_ns : began_ns;
 	return drop(p, old);
 }
 

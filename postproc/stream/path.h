@@ -25,8 +25,8 @@ void paths_destroy(struct paths *p);
 int path_begin(struct paths *p, struct path_end *e, uint32_t rank, int64_t from_ns, int64_t to_ns);
 /* It computes until at_ns. */
 void path_until(struct paths *p, struct path_end *e, int64_t at_ns);
-/* It is in a call from start_ns to end_ns, which waited until began_ns for what causer is the path to (nothing if that
- * is outside of the call). 0 or -ENOMEM. */
+/* It is in a call from start_ns to end_ns, which waited until began_ns for what causer is the path to: within the call,
+ * or between it and the next one; nothing if that is before the call. 0 or -ENOMEM. */
 int path_call(struct paths *p, struct path_end *e, int64_t start_ns, int64_t end_ns, int64_t began_ns,
 	      const struct snapshot *causer);
 /* Keep what the path is now in *s, instead of what was there. */

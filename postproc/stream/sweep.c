@@ -1,5 +1,6 @@
 /* sweep.c - see sweep.h. */
 #include "postproc/stream/sweep.h"
+#include "postproc/stream/assembly.h"
 #include "postproc/stream/delay.h"
 #include "postproc/stream/path.h"
 #include "postproc/stream/stream.h"
@@ -8,7 +9,6 @@
 
 #define SHRINK 0.99 /* of gaps, until a repaired rank is back in its own time */
 #define MISSED_SHARE_MAX 0.001
-#define BUCKETS_MIN 256u
 #define NAMES_AHEAD 20u /* actions of which memory is asked for before they come: what they name, */
 #define NAMED_AHEAD 10u /* and what that names */
 
@@ -36,29 +36,20 @@ struct actor {
 	int64_t together; /* when all ranks were in the event, or INT64_MIN */
 };
 
-/* One collective that some have entered. */
-struct assembly {
-	struct assembly *link;
-	uint32_t comm, channel, k;
-	uint32_t entered, left, expected;
-	double last, root;
-	int64_t last_start_ns, root_start_ns;
-	struct snapshot last_path, root_path;
-	bool root_entered;
-	uint32_t waiters;
-};
+/* Of events that are over: what nobody has matched does not come in this window; then what is matched, and the members of
+ * an operation, do not come either, since all wait for each other. */
+enum giving_up { WAIT_FOR_ALL, GIVE_UP_UNMATCHED, GIVE_UP_ONE };
 
 struct sweep {
 	struct stream *st;
 	bool repair;
 	struct actor *actors; /* by lane */
-	struct slab assemblies;
-	struct assembly **table;
-	size_t buckets, nassemblies;
+	struct assemblies assemblies;
 	VEC(uint32_t) ready;
 	struct paths *paths;
 	struct delays *delays; /* NULL where times are repaired */
 	uint64_t missed, needs;
+	enum giving_up giving_up;
 	bool ending;
 };
 
@@ -69,68 +60,20 @@ static double later(double a, double b)
 
 /* ---- collectives ---- */
 
-static uint64_t hash_of(uint32_t comm, uint32_t channel, uint32_t k)
+static struct assembly *met(struct sweep *w, const struct action *x)
 {
-	return index_mix((uint64_t)comm << 32 | channel, k);
-}
-
-static int grow(struct sweep *w)
-{
-	size_t buckets = w->buckets == 0 ? BUCKETS_MIN : 4 * w->buckets;
-	struct assembly **table = calloc(buckets, sizeof(struct assembly *));
-	if (table == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < w->buckets; i++)
-		for (struct assembly *m = w->table[i], *next; m != NULL; m = next) {
-			next = m->link;
-			struct assembly **to = &table[hash_of(m->comm, m->channel, m->k) & (buckets - 1)];
-			m->link = *to;
-			*to = m;
-		}
-	free(w->table);
-	w->table = table;
-	w->buckets = buckets;
-	return 0;
-}
-
-/* Where the open operation of an action is, or would be. */
-static struct assembly **place_of(const struct sweep *w, const struct action *x)
-{
-	struct assembly **at = &w->table[hash_of(x->comm, x->channel, x->k) & (w->buckets - 1)];
-	while (*at != NULL && ((*at)->k != x->k || (*at)->comm != x->comm || (*at)->channel != x->channel))
-		at = &(*at)->link;
-	return at;
-}
-
-/* The open operation of an action, begun if new; NULL without memory. */
-static struct assembly *assembly_of(struct sweep *w, const struct action *x)
-{
-	if (w->nassemblies >= w->buckets && grow(w) < 0)
-		return NULL;
-	struct assembly **at = place_of(w, x), *m = *at;
-	if (m != NULL || (m = slab_take(&w->assemblies)) == NULL)
-		return m;
-	*m = (struct assembly){.comm = x->comm,
-			       .channel = x->channel,
-			       .k = x->k,
-			       .expected = w->st->step->comms.at[x->comm].here,
-			       .last_start_ns = INT64_MIN};
-	*at = m;
-	w->nassemblies++;
-	return m;
+	return assembly_of(&w->assemblies, x, w->st->step->comms.at[x->comm].here);
 }
 
 /* By one who has met it: it is there. */
-static void assembly_left(struct sweep *w, const struct action *x)
+static void leave_behind(struct sweep *w, const struct action *x)
 {
-	struct assembly **at = place_of(w, x), *m = *at;
+	struct assembly *m = met(w, x);
 	if (++m->left < m->expected)
 		return;
-	*at = m->link;
-	w->nassemblies--;
 	path_release(w->paths, &m->last_path);
 	path_release(w->paths, &m->root_path);
-	slab_give(&w->assemblies, m);
+	assembly_forget(&w->assemblies, m);
 }
 
 static void wake(struct sweep *w, uint32_t *waiters)
@@ -302,7 +245,7 @@ static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 			begin_edge(w, a, x->edge, ev->start_ns);
 		if (x->kind != ACTION_ENTER)
 			continue;
-		struct assembly *m = assembly_of(w, x);
+		struct assembly *m = met(w, x);
 		if (m == NULL)
 			return -ENOMEM;
 		enter(w, a, x, m, ev->start_ns);
@@ -310,35 +253,51 @@ static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 	return 0;
 }
 
-/* Whatever has not come by now, of an event that is over, does not come. */
+/* The event is over. */
 static bool in_vain(const struct sweep *w, const struct swept *ev)
 {
 	return w->ending || ev->end_ns < w->st->starts[w->st->slice];
 }
 
+/* One at a time: who went on because of it may bring what others wait for. */
+static bool give_up(struct sweep *w, const struct swept *ev, enum giving_up how)
+{
+	if (w->giving_up < how || !in_vain(w, ev))
+		return false;
+	if (how == GIVE_UP_ONE)
+		w->giving_up = GIVE_UP_UNMATCHED;
+	return true;
+}
+
+/* False: it is not there yet. */
+static bool have(struct sweep *w, struct actor *a, const struct need *n, const struct swept *ev)
+{
+	bool matched = n->state == EDGE_KNOWN, begun = matched && n->edge->known;
+	if (begun) {
+		waited_for(w, a, n->edge->ideal, n->edge->start_ns, &n->edge->path);
+	} else if (n->state != EDGE_NONE && !give_up(w, ev, matched ? GIVE_UP_ONE : GIVE_UP_UNMATCHED)) {
+		if (matched)
+			queue_up(a, &n->edge->waiter);
+		return false;
+	}
+	w->needs++;
+	w->missed += !n->optional && n->state != EDGE_NONE && !begun;
+	return true;
+}
+
 /* What the event needs: 1 all is there, 0 it waits now, -ENOMEM. */
 static int collective_needs(struct sweep *w, struct actor *a, const struct swept *ev)
 {
-	bool give_up = in_vain(w, ev);
 	const struct action *x = a->actions.at + a->action, *end = a->actions.at + a->actions.n;
 	for (uint32_t at = (uint32_t)a->at; x < end && x->at == at; x++, a->action++) {
 		if (x->kind == ACTION_NEED) {
-			struct need *n = x->need;
-			if (n->state == EDGE_KNOWN && n->edge->known)
-				waited_for(w, a, n->edge->ideal, n->edge->start_ns, &n->edge->path);
-			else if (n->state != EDGE_NONE && !give_up) {
-				if (n->state == EDGE_KNOWN)
-					queue_up(a, &n->edge->waiter);
+			if (!have(w, a, x->need, ev))
 				return 0;
-			}
-			w->needs++;
-			w->missed +=
-				!n->optional && (n->state == EDGE_OPEN || (n->state == EDGE_KNOWN && !n->edge->known));
 		} else if (x->kind == ACTION_LEAVE) {
-			struct assembly *m = assembly_of(w, x);
+			struct assembly *m = met(w, x);
 			if (m == NULL)
 				return -ENOMEM;
-			if (!leave(w, a, x, m, give_up)) {
+			if (!leave(w, a, x, m, false) && !(give_up(w, ev, GIVE_UP_ONE) && leave(w, a, x, m, true))) {
 				queue_up(a, &m->waiters);
 				return 0;
 			}
@@ -366,7 +325,7 @@ static void release(struct sweep *w, const struct actor *a, size_t first_action)
 			else
 				need_release(w, x->need);
 		} else if (x->kind == ACTION_LEAVE) {
-			assembly_left(w, x); /* takes no memory, so there is none to lack */
+			leave_behind(w, x); /* takes no memory, so there is none to lack */
 		}
 	}
 }
@@ -382,13 +341,14 @@ static int keep_repair(struct sweep *w, struct actor *a, const struct swept *ev)
 	return vec_push(&l->shifts, (struct shift){a->number, start - ev->start_ns, end - ev->end_ns});
 }
 
-/* Where the path leaves the rank. Tests in vain end a little before what they waited for comes. */
+/* Where the path comes to the rank from who was waited for; INT64_MIN: nowhere. Behind tests in vain that may be in the
+ * computing before the next call; what comes during that one, it has waited for itself. */
 static int64_t path_jump(const struct actor *a, const struct swept *ev)
 {
 	if (a->began < ev->end_ns)
 		return a->began;
 	bool polls = (a->lane->process->sigs.at[ev->sig].call.flags & SIG_POLLS) != 0;
-	return polls ? ev->end_ns - 1 : a->began;
+	return polls && a->at + 1 < a->events.n && a->began < ev[1].start_ns ? a->began : INT64_MIN;
 }
 
 static int finish(struct sweep *w, struct actor *a, const struct swept *ev)
@@ -471,6 +431,38 @@ static int run_ready(struct sweep *w)
 	return code;
 }
 
+static bool waits_in_vain(const struct sweep *w, const struct actor *a)
+{
+	return a->queue != NULL && in_vain(w, &a->events.at[a->at]);
+}
+
+static bool some_wait_in_vain(const struct sweep *w)
+{
+	for (uint32_t i = 0; i < w->st->nlanes; i++)
+		if (waits_in_vain(w, &w->actors[i]))
+			return true;
+	return false;
+}
+
+/* Those that wait for nothing in particular, and those of which the wait is given up. */
+static int go_on(struct sweep *w, enum giving_up how)
+{
+	int code = 0;
+	for (uint32_t i = w->st->nlanes; i-- > 0 && code == 0;) {
+		struct actor *a = &w->actors[i];
+		if (i > 0)
+			prefetch(&w->actors[i - 1], sizeof(*a));
+		if (a->queue != NULL && !(how == GIVE_UP_ONE && waits_in_vain(w, a)))
+			continue;
+		w->giving_up = how;
+		leave_queue(w, a);
+		code = run(w, a);
+		if (code == 0)
+			code = run_ready(w);
+	}
+	return code;
+}
+
 int sweep_window(struct sweep *w)
 {
 	int code = 0;
@@ -485,18 +477,10 @@ int sweep_window(struct sweep *w)
 	}
 	for (uint32_t i = 0; i < w->st->nlanes && code == 0; i++)
 		code = take_window(&w->actors[i], &w->st->lanes[i]);
-	/* those that wait for nothing in particular, and those of which the wait is in vain */
-	for (uint32_t i = w->st->nlanes; i-- > 0 && code == 0;) {
-		struct actor *a = &w->actors[i];
-		if (i > 0)
-			prefetch(&w->actors[i - 1], sizeof(*a));
-		if (a->queue != NULL && !in_vain(w, &a->events.at[a->at]))
-			continue;
-		leave_queue(w, a);
-		code = run(w, a);
-		if (code == 0)
-			code = run_ready(w);
-	}
+	for (enum giving_up how = WAIT_FOR_ALL; how <= GIVE_UP_UNMATCHED && code == 0; how++)
+		code = go_on(w, how);
+	while (code == 0 && some_wait_in_vain(w))
+		code = go_on(w, GIVE_UP_ONE);
 	return code;
 }
 
@@ -516,7 +500,7 @@ struct sweep *sweep_create(struct stream *st, bool repair)
 	struct sweep *w = calloc(1, sizeof(*w));
 	if (w == NULL)
 		return NULL;
-	*w = (struct sweep){.st = st, .repair = repair, .assemblies = SLAB(struct assembly)};
+	*w = (struct sweep){.st = st, .repair = repair, .assemblies = assemblies_begin()};
 	w->actors = calloc(st->nlanes + 1, sizeof(*w->actors));
 	w->paths = paths_create(st);
 	w->delays = repair ? NULL : delays_create(st);
@@ -584,11 +568,10 @@ void sweep_destroy(struct sweep *w)
 		vec_done(&w->actors[i].events);
 		vec_done(&w->actors[i].actions);
 	}
-	slab_done(&w->assemblies);
+	assemblies_done(&w->assemblies);
 	paths_destroy(w->paths);
 	delays_destroy(w->delays);
 	vec_done(&w->ready);
 	free(w->actors);
-	free(w->table);
 	free(w);
 }
