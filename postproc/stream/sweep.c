@@ -36,8 +36,8 @@ struct actor {
 	int64_t together; /* when all ranks were in the event, or INT64_MIN */
 };
 
-/* Of events that are over: what nobody has matched does not come in this window; then what is matched, and the members of
- * an operation, do not come either, since all wait for each other. */
+/* Of events that are over: what nobody has matched does not come in this window; then what is matched, and the members
+ * of an operation, do not come either, since all wait for each other. */
 enum giving_up { WAIT_FOR_ALL, GIVE_UP_UNMATCHED, GIVE_UP_ONE };
 
 struct sweep {
