@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "cli/cli.h"
 #include "cli/print.h"
+#include "format/issues.h"
 #include "postproc/replay/replay.h"
 #include "postproc/stream/waits.h"
 
@@ -28,7 +29,8 @@ struct whatif {
 	const char *path;
 	bool json;
 	VEC(struct wish) wishes;
-	VEC(struct replay_factor) factors;
+	struct replay_factors factors;
+	VEC(struct replay_rank) ranks;
 	struct replay_change change;
 	cJSON *analysis;
 };
@@ -138,12 +140,24 @@ static uint32_t states_of(const cJSON *issue)
 	return states;
 }
 
-static int change_of(const cJSON *row, struct replay_change *ret_change)
+static int take_ranks(struct whatif *x)
+{
+	for (const cJSON *row = json_first(x->analysis, "per_rank"); row != NULL; row = row->next) {
+		double computing = json_number_or(row, "useful_s", 0),
+		       wait = json_number_or(row, "processor_wait_s", 0);
+		double lived = computing + json_number_or(row, "mpi_s", 0) + json_number_or(row, "tracing_s", 0);
+		if (vec_push(&x->ranks, (struct replay_rank){computing, lived, wait}) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static struct replay_issue issue_of(const struct whatif *x, const cJSON *row)
 {
 	const cJSON *site = json_first(row, "callsites");
-	struct replay_issue issue = {json_text(row, "issue", ""), states_of(row),
-				     site != NULL ? (uint32_t)json_number_of(site) : REPLAY_ANY};
-	return replay_without_issue(&issue, ret_change);
+	return (struct replay_issue){json_text(row, "issue", ""), states_of(row),
+				     site != NULL ? (uint32_t)json_number_of(site) : REPLAY_ANY, x->ranks.at,
+				     (uint32_t)x->ranks.n};
 }
 
 static int wish_issue(struct whatif *x, const struct wish *wish)
@@ -152,7 +166,8 @@ static int wish_issue(struct whatif *x, const struct wish *wish)
 	for (const cJSON *row = json_first(x->analysis, "issues"); row != NULL; row = row->next) {
 		if (strcmp(json_text(row, "issue", ""), wish->text) != 0)
 			continue;
-		if (change_of(row, &c) < 0)
+		struct replay_issue issue = issue_of(x, row);
+		if (replay_without_issue(&issue, &c, &x->factors) < 0)
 			return complain(x->path, "\"%s\": no replay tells what the run would be without it",
 					wish->text);
 		x->change.balance |= c.balance;
@@ -165,7 +180,7 @@ static int wish_issue(struct whatif *x, const struct wish *wish)
 
 static int understand(struct whatif *x)
 {
-	int code = 0;
+	int code = take_ranks(x);
 	x->change = REPLAY_AS_IT_WAS;
 	for (size_t i = 0; i < x->wishes.n && code == 0; i++) {
 		const struct wish *w = &x->wishes.at[i];
@@ -238,7 +253,7 @@ static cJSON *result_json(const struct whatif *x, const struct replay *replay, c
 /* Without a wish: each issue gone, ranks balanced, another network. */
 static int put_choices(const struct whatif *x, struct replay *replay, cJSON *root)
 {
-	struct replay_change usual[3] = {REPLAY_AS_IT_WAS, REPLAY_AS_IT_WAS, REPLAY_AS_IT_WAS}, c;
+	struct replay_change usual[3] = {REPLAY_AS_IT_WAS, REPLAY_AS_IT_WAS, REPLAY_AS_IT_WAS};
 	static const char *const texts[3] = {"computing balanced between the ranks",
 					     "a network of 2 times the bandwidth", "0.5 times the latency"};
 	cJSON *choices = json_array(root, "choices");
@@ -248,10 +263,15 @@ static int put_choices(const struct whatif *x, struct replay *replay, cJSON *roo
 	usual[2].latency = 0.5;
 	for (const cJSON *row = json_first(x->analysis, "issues"); row != NULL; row = row->next) {
 		char text[WHAT_MAX];
-		if (change_of(row, &c) < 0 || c.balance)
+		struct replay_issue issue = issue_of(x, row);
+		const struct issue_row *kind = issue_row(issue.name);
+		if (kind == NULL || kind->replay == REPLAY_BALANCE)
 			continue;
-		if (replay_predict(replay, &c, &r) < 0)
-			return -ENOMEM;
+		int code = replay_predict_without(replay, &issue, &r);
+		if (code == -ENOENT)
+			continue;
+		if (code < 0)
+			return code;
 		snprintf(text, sizeof(text), "without %.64s", json_text(row, "issue", ""));
 		cJSON *choice = json_row(choices);
 		json_put_text(choice, "what", text);
@@ -348,6 +368,7 @@ static int whatif(int argc, char **argv)
 	cJSON_Delete(x.analysis);
 	vec_done(&x.wishes);
 	vec_done(&x.factors);
+	vec_done(&x.ranks);
 	return code;
 }
 

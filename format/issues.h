@@ -30,10 +30,11 @@ enum issue_seen {
 
 /* What is otherwise in a replay of the run without it (postproc/replay/). */
 enum issue_replay {
-	REPLAY_NONE,	/* no replay tells */
-	REPLAY_BALANCE, /* ranks compute as long as each other */
-	REPLAY_WAITS,	/* who caused the waits that it is made of computes so much less */
-	REPLAY_CAUSER,	/* the same of all waits for its first call site */
+	REPLAY_NONE,	   /* no replay tells */
+	REPLAY_BALANCE,	   /* ranks compute as long as each other */
+	REPLAY_WAITS,	   /* who caused the waits that it is made of computes so much less */
+	REPLAY_CAUSER,	   /* the same of all waits for its first call site */
+	REPLAY_PROCESSORS, /* ranks compute without the time in which they were ready and had no processor */
 };
 
 struct issue_row {

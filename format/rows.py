@@ -10,7 +10,7 @@ import sys
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
 ORDERS = ('first', 'time', 'last')
 SEEN = ('useful', 'wait', 'caused', 'mpi', 'sent', 'tracing', 'processor', 'polling', 'by_size')
-REPLAYS = ('none', 'balance', 'waits', 'causer')
+REPLAYS = ('none', 'balance', 'waits', 'causer', 'processors')
 MUST = {'issues': {'phrase', 'order', 'holds when'}, 'waits': {'title', 'meaning', 'time', 'who'},
         'efficiencies': {'title', 'formula', 'good', 'low'}}
 MAY = {'issues': {'wrong', 'of totals', 'kind', 'explains', 'seen in', 'pairs', 'replay'}, 'waits': {'part of', 'collective'},

@@ -152,17 +152,29 @@ double issue_score(const struct analysis *a, const struct issue *f)
 	return fmin(1, f->severity > 0 ? f->severity : 4 * share);
 }
 
-/* Without a replay that tells it, it stays unknown. */
-static int find_gain(const struct analysis *a, struct issue *f)
+/* Of each rank; the caller frees. NULL without memory. */
+static struct replay_rank *rank_times(const struct analysis *a)
 {
-	struct replay_issue issue = {f->issue, f->states, f->nsites > 0 ? f->sites[0] : REPLAY_ANY};
-	struct replay_change change;
+	struct replay_rank *ranks = calloc(a->step->nranks + 1u, sizeof(*ranks));
+	for (uint32_t r = 0; ranks != NULL && r < a->step->nranks; r++) {
+		const struct process *p = a->step->ranks[r];
+		double wait_ns = p != NULL && p->processor_wait_ns > 0 ? p->processor_wait_ns : 0;
+		ranks[r] = (struct replay_rank){a->ranks[r].useful_ns, a->ranks[r].region_ns, wait_ns};
+	}
+	return ranks;
+}
+
+/* Without a replay that tells it, it stays unknown. */
+static int find_gain(const struct analysis *a, const struct replay_rank *ranks, struct issue *f)
+{
+	struct replay_issue issue = {f->issue, f->states, f->nsites > 0 ? f->sites[0] : REPLAY_ANY, ranks,
+				     a->step->nranks};
 	struct replay_result r;
-	if (!f->found || a->replay == NULL || replay_without_issue(&issue, &change) < 0)
+	if (!f->found || a->replay == NULL)
 		return 0;
-	int code = replay_predict(a->replay, &change, &r);
+	int code = replay_predict_without(a->replay, &issue, &r);
 	if (code < 0)
-		return code;
+		return code == -ENOENT ? 0 : code;
 	f->replayed = r.gain > -CONTRADICTED;
 	f->gain = r.gain;
 	f->gain_s = r.gain_s;
@@ -325,21 +337,29 @@ static void put_verdict(struct analysis *a, struct issue *const *order, size_t n
 	json_put_text(a->root, "verdict", text);
 }
 
-int part_issues(struct analysis *a)
+static int find_all(const struct analysis *a, struct issue *all)
 {
-	struct issue *all = calloc(NISSUES, sizeof(*all)), *order[NISSUES];
-	if (all == NULL)
-		return -ENOMEM;
-	int code = 0;
+	struct replay_rank *ranks = rank_times(a);
+	int code = ranks != NULL ? 0 : -ENOMEM;
 	for (size_t i = 0; i < NISSUES && code == 0; i++) {
 		all[i].issue = issue_rows[i].name;
 		if (a->step->totals && !issue_rows[i].of_totals)
 			continue;
 		look[i](a, &all[i]);
 		bound_loss(a, &all[i]);
-		code = find_gain(a, &all[i]);
+		code = find_gain(a, ranks, &all[i]);
 	}
-	size_t n = issues_order(a, all, NISSUES, order);
+	free(ranks);
+	return code;
+}
+
+int part_issues(struct analysis *a)
+{
+	struct issue *all = calloc(NISSUES, sizeof(*all)), *order[NISSUES];
+	if (all == NULL)
+		return -ENOMEM;
+	int code = find_all(a, all);
+	size_t n = code == 0 ? issues_order(a, all, NISSUES, order) : 0;
 	put_verdict(a, order, n);
 	cJSON *list = json_array(a->root, "issues");
 	for (size_t i = 0; i < n; i++)

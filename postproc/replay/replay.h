@@ -54,15 +54,28 @@ struct replay_result {
 	uint64_t given_up;	    /* calls of which what they needed never came */
 };
 
+/* Of a rank, in one unit: computing, all of its time, and of that what it was ready and had no processor. */
+struct replay_rank {
+	double computing, lived, processor_wait;
+};
+
 /* An issue of the analysis. */
 struct replay_issue {
 	const char *name;
 	uint32_t states;   /* that it is made of, as without_states */
 	uint32_t callsite; /* the first that it names, or REPLAY_ANY */
+	const struct replay_rank *ranks;
+	uint32_t nranks;
 };
 
-/* The change that takes an issue away. -ENOENT: no replay tells what would be without it. */
-int replay_without_issue(const struct replay_issue *issue, struct replay_change *ret_change);
+/* The change that takes an issue away. Its factors are appended to *factors, which the caller frees and has to name in
+ * the change. -ENOENT: no replay tells what would be without it. */
+struct replay_factors {
+	struct replay_factor *at;
+	size_t n, cap;
+};
+int replay_without_issue(const struct replay_issue *issue, struct replay_change *ret_change,
+			 struct replay_factors *factors);
 
 struct replay;
 
@@ -72,6 +85,9 @@ int replay_create(struct mpix_file *f, uint64_t max_events, struct replay **ret_
 void replay_destroy(struct replay *r);
 /* What change would have gained. Any number of times; 0 or -ENOMEM. */
 int replay_predict(struct replay *r, const struct replay_change *change, struct replay_result *ret_result);
+/* The same without an issue; -ENOENT as above. The range of a gain from processors is that of where the waiting for them
+ * was: in computing as in all else, or all of it in computing. */
+int replay_predict_without(struct replay *r, const struct replay_issue *issue, struct replay_result *ret_result);
 /* Latency in ns and bandwidth in bytes a second of messages in a node (0), between nodes (1), as fitted; 0: none was
  * seen. */
 void replay_model(const struct replay *r, unsigned distance, double *ret_latency_ns, double *ret_bandwidth);

@@ -104,6 +104,9 @@ def bound(t, who, place, program):
     first = a['issues'][0] if a['issues'] else {}
     waited = sum(r['processor_wait_s'] for r in a['per_rank'])
     t.equal(who + 'ranks that share one of the processors: that is the cause', first.get('issue'), 'busy_processors')
+    gain = first.get('gain') or {'low': 0, 'share': 0, 'high': 0}
+    t.check(who + 'what each on a processor of its own would gain is told', 0.25 < gain['share'] < 1 and
+            gain['low'] <= gain['share'] <= gain['high'], gain)
     t.check(who + 'its seconds are those that the kernel counted', abs(first.get('loss_s', 0) - waited) < 1e-3, (first, waited))
     t.check(who + 'the page opens with it', 'ranks waiting for a free core' in headline(place, 'burns'), headline(place, 'burns'))
 

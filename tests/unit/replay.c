@@ -5,6 +5,7 @@
 #include "postproc/replay/replay.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,6 +180,27 @@ Test(replay, intervals_stand_for_a_long_run)
 	struct replay_result x = predict(r, c);
 	cr_assert_leq(x.covered, 1);
 	near(x.gain, 1 - 160.0 / 310, 0.1, "gain");
+	replay_destroy(r);
+}
+
+/* Rank 1 was ready and had no processor for 200 of its 300 us in each step: in its computing, or alike in all of its 310. */
+Test(replay, without_waiting_for_processors_ranks_compute_in_their_own_time)
+{
+	double end_us;
+	struct program *p = uneven(1, &end_us);
+	struct replay *r = replay_of(p, end_us, 1000000, NULL);
+	struct replay_rank ranks[4] = {{100, 310, 0}, {300, 310, 200}, {100, 310, NAN}, {100, 310, 0}};
+	struct replay_issue issue = {"busy_processors", 0, REPLAY_ANY, ranks, 4};
+	struct replay_result x;
+	cr_assert_eq(replay_predict_without(r, &issue, &x), 0);
+	near(x.gain, (300 * 200. / 310) / 310, 0.03, "alike in all");
+	near(x.gain_high, 200. / 310, 0.03, "in its computing");
+	cr_expect_leq(x.gain_low, x.gain);
+	ranks[1].processor_wait = 0;
+	cr_assert_eq(replay_predict_without(r, &issue, &x), 0);
+	cr_expect_lt(fabs(x.gain), 1e-6);
+	issue.nranks = 0;
+	cr_expect_eq(replay_predict_without(r, &issue, &x), -ENOENT);
 	replay_destroy(r);
 }
 
