@@ -29,7 +29,7 @@ struct whatif {
 	const char *path;
 	bool json;
 	VEC(struct wish) wishes;
-	struct replay_factors factors;
+	VEC(struct replay_factor) factors;
 	VEC(struct replay_rank) ranks;
 	struct replay_change change;
 	cJSON *analysis;
@@ -167,12 +167,17 @@ static int wish_issue(struct whatif *x, const struct wish *wish)
 		if (strcmp(json_text(row, "issue", ""), wish->text) != 0)
 			continue;
 		struct replay_issue issue = issue_of(x, row);
-		if (replay_without_issue(&issue, &c, &x->factors) < 0)
+		if (replay_without_issue(&issue, &c) < 0)
 			return complain(x->path, "\"%s\": no replay tells what the run would be without it",
 					wish->text);
 		x->change.balance |= c.balance;
 		x->change.without_states |= c.without_states;
 		x->change.causer_site = c.causer_site;
+		if (c.times != NULL) {
+			replay_change_done(&x->change);
+			x->change.times = c.times;
+			x->change.ntimes = c.ntimes;
+		}
 		return 0;
 	}
 	return complain(x->path, "\"%s\": the analysis has no such issue", wish->text);
@@ -369,6 +374,7 @@ static int whatif(int argc, char **argv)
 	vec_done(&x.wishes);
 	vec_done(&x.factors);
 	vec_done(&x.ranks);
+	replay_change_done(&x.change);
 	return code;
 }
 

@@ -1,6 +1,5 @@
 /* cause.c - which change an issue is. In: its row of format/issues.tab, what it is made of.  Out: struct
  * replay_change. */
-#include "base/vec.h"
 #include "format/issues.h"
 #include "postproc/replay/replay.h"
 
@@ -8,25 +7,25 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What of a rank's computing stays without its waiting for a processor: a share of all its time if that was everywhere
- * alike, as of ranks that spin in MPI; less if all of it was in computing. */
-static double with_processor(const struct replay_rank *r, bool all_in_computing)
+/* Where a rank waited for a core. */
+enum where { IN_ALL, IN_BOTH_BUT_CALLS_STAY, IN_COMPUTING };
+
+static double left_of(double ns, double wait)
 {
-	double wait = r->processor_wait > 0 ? r->processor_wait : 0, of = all_in_computing ? r->computing : r->lived;
-	return of > 0 ? fmax(0, 1 - wait / of) : 1;
+	return ns > 0 && wait > 0 ? fmax(0, 1 - wait / ns) : 1;
 }
 
-static int put_factors(const struct replay_issue *issue, bool all_in_computing, struct replay_factors *factors)
+static void put_times(const struct replay_issue *issue, enum where where, struct replay_times *times)
 {
-	for (uint32_t i = 0; i < issue->nranks; i++)
-		if (vec_push(factors, (struct replay_factor){REPLAY_ANY, i,
-							     with_processor(&issue->ranks[i], all_in_computing)}) < 0)
-			return -ENOMEM;
-	return 0;
+	for (uint32_t i = 0; i < issue->nranks; i++) {
+		const struct replay_rank *r = &issue->ranks[i];
+		double all = left_of(r->lived, r->processor_wait);
+		times[i].computing = where == IN_COMPUTING ? left_of(r->computing, r->processor_wait) : all;
+		times[i].calls = where == IN_ALL ? all : 1;
+	}
 }
 
-int replay_without_issue(const struct replay_issue *issue, struct replay_change *ret_change,
-			 struct replay_factors *factors)
+int replay_without_issue(const struct replay_issue *issue, struct replay_change *ret_change)
 {
 	const struct issue_row *row = issue_row(issue->name);
 	enum issue_replay how = row != NULL ? row->replay : REPLAY_NONE;
@@ -38,35 +37,49 @@ int replay_without_issue(const struct replay_issue *issue, struct replay_change 
 	ret_change->balance = how == REPLAY_BALANCE;
 	ret_change->without_states = of_site ? UINT32_MAX : how == REPLAY_WAITS ? issue->states : 0;
 	ret_change->causer_site = of_site ? issue->callsite : REPLAY_ANY;
-	return how == REPLAY_PROCESSORS ? put_factors(issue, false, factors) : 0;
+	if (how != REPLAY_PROCESSORS)
+		return 0;
+	ret_change->times = calloc(issue->nranks, sizeof(*ret_change->times));
+	if (ret_change->times == NULL)
+		return -ENOMEM;
+	ret_change->ntimes = issue->nranks;
+	put_times(issue, IN_ALL, ret_change->times);
+	return 0;
 }
 
-static int predict(struct replay *r, struct replay_change *change, const struct replay_factors *factors,
-		   struct replay_result *ret_result)
+void replay_change_done(struct replay_change *change)
 {
-	change->factors = factors->at;
-	change->nfactors = (uint32_t)factors->n;
-	return replay_predict(r, change, ret_result);
+	free(change->times);
+	change->times = NULL;
+	change->ntimes = 0;
+}
+
+/* Whatever else may have been: the ends of the range. */
+static int widen(struct replay *r, const struct replay_issue *issue, const struct replay_change *change,
+		 struct replay_result *x)
+{
+	int code = 0;
+	for (enum where where = IN_BOTH_BUT_CALLS_STAY; where <= IN_COMPUTING && code == 0; where++) {
+		struct replay_result other;
+		put_times(issue, where, change->times);
+		code = replay_predict(r, change, &other);
+		if (code < 0)
+			break;
+		x->gain_low = fmin(x->gain_low, other.gain_low);
+		x->gain_high = fmax(x->gain_high, other.gain_high);
+	}
+	return code;
 }
 
 int replay_predict_without(struct replay *r, const struct replay_issue *issue, struct replay_result *ret_result)
 {
 	struct replay_change change;
-	struct replay_factors factors = {0};
-	struct replay_result most;
-	int code = replay_without_issue(issue, &change, &factors);
-	if (code == 0)
-		code = predict(r, &change, &factors, ret_result);
-	if (code == 0 && factors.n > 0) {
-		factors.n = 0;
-		code = put_factors(issue, true, &factors);
-		if (code == 0)
-			code = predict(r, &change, &factors, &most);
-		if (code == 0) {
-			ret_result->gain_low = fmin(ret_result->gain_low, most.gain_low);
-			ret_result->gain_high = fmax(ret_result->gain_high, most.gain_high);
-		}
-	}
-	free(factors.at);
+	int code = replay_without_issue(issue, &change);
+	if (code < 0)
+		return code;
+	code = replay_predict(r, &change, ret_result);
+	if (code == 0 && change.times != NULL)
+		code = widen(r, issue, &change, ret_result);
+	replay_change_done(&change);
 	return code;
 }

@@ -167,6 +167,15 @@ static void multiply(const struct interval *v, const struct replay_factor *x, fl
 	}
 }
 
+static void multiply_all(const struct interval *v, const struct replay_change *c, float *gaps)
+{
+	for (uint32_t k = 0; k < v->ntracks; k++) {
+		const struct track *t = &v->tracks[k];
+		for (uint32_t i = t->first; i < t->first + t->n && t->rank < c->ntimes; i++)
+			gaps[i] = (float)(gaps[i] * c->times[t->rank].computing);
+	}
+}
+
 float *change_gaps(const struct interval *v, const struct replay_change *change)
 {
 	float *gaps = malloc((v->n + 1u) * sizeof(*gaps));
@@ -178,6 +187,8 @@ float *change_gaps(const struct interval *v, const struct replay_change *change)
 		code = without(v, change, gaps);
 	for (uint32_t i = 0; i < change->nfactors && code == 0; i++)
 		multiply(v, &change->factors[i], gaps);
+	if (code == 0)
+		multiply_all(v, change, gaps);
 	if (code == 0 && change->balance)
 		code = balance(v, gaps);
 	if (code == 0)

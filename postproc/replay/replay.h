@@ -28,6 +28,11 @@ struct replay_factor {
 	double factor;
 };
 
+/* How many times as long a rank's computing is, and what its calls take beyond what they need. */
+struct replay_times {
+	double computing, calls;
+};
+
 /* What is otherwise. REPLAY_AS_IT_WAS: nothing. */
 struct replay_change {
 	const struct replay_factor *factors;
@@ -39,6 +44,8 @@ struct replay_change {
 	 * causer computes so much less before. causer_site: only those whose causer was there; REPLAY_ANY: all. */
 	uint32_t without_states;
 	uint32_t causer_site;
+	struct replay_times *times; /* by rank; NULL: they are what they were */
+	uint32_t ntimes;
 };
 
 #define REPLAY_AS_IT_WAS ((struct replay_change){.bandwidth = 1, .latency = 1, .causer_site = REPLAY_ANY})
@@ -68,14 +75,10 @@ struct replay_issue {
 	uint32_t nranks;
 };
 
-/* The change that takes an issue away. Its factors are appended to *factors, which the caller frees and has to name in
- * the change. -ENOENT: no replay tells what would be without it. */
-struct replay_factors {
-	struct replay_factor *at;
-	size_t n, cap;
-};
-int replay_without_issue(const struct replay_issue *issue, struct replay_change *ret_change,
-			 struct replay_factors *factors);
+/* The change that takes an issue away; the caller lets go of it. -ENOENT: no replay tells what would be without it. */
+int replay_without_issue(const struct replay_issue *issue, struct replay_change *ret_change);
+/* Also of REPLAY_AS_IT_WAS. */
+void replay_change_done(struct replay_change *change);
 
 struct replay;
 
@@ -85,8 +88,8 @@ int replay_create(struct mpix_file *f, uint64_t max_events, struct replay **ret_
 void replay_destroy(struct replay *r);
 /* What change would have gained. Any number of times; 0 or -ENOMEM. */
 int replay_predict(struct replay *r, const struct replay_change *change, struct replay_result *ret_result);
-/* The same without an issue; -ENOENT as above. The range of a gain from processors is that of where the waiting for them
- * was: in computing as in all else, or all of it in computing. */
+/* The same without an issue; -ENOENT as above. Who waited for a core did so in computing and in calls alike, as who spins
+ * in MPI; the range is from where calls take what they took to where all of it was in computing. */
 int replay_predict_without(struct replay *r, const struct replay_issue *issue, struct replay_result *ret_result);
 /* Latency in ns and bandwidth in bytes a second of messages in a node (0), between nodes (1), as fitted; 0: none was
  * seen. */

@@ -149,7 +149,10 @@ static double spent_ns(const struct walk *w, const struct walker *x)
 
 static void finish(struct walk *w, struct walker *x)
 {
-	double ns = w->how->change->free_transfers ? 0 : otherwise(w, &w->v->events[x->at], spent_ns(w, x));
+	const struct replay_change *c = w->how->change;
+	uint32_t rank = w->v->tracks[x - w->walkers].rank;
+	double ns = c->free_transfers ? 0 : otherwise(w, &w->v->events[x->at], spent_ns(w, x));
+	ns *= rank < c->ntimes ? c->times[rank].calls : 1;
 	x->now = x->ready + ns;
 	x->begun = false;
 	x->at++;

@@ -183,7 +183,7 @@ Test(replay, intervals_stand_for_a_long_run)
 	replay_destroy(r);
 }
 
-/* Rank 1 was ready and had no processor for 200 of its 300 us in each step: in its computing, or alike in all of its 310. */
+/* Rank 1 was ready and had no processor for 200 of its 310 us in each step: alike in all, or in its computing. */
 Test(replay, without_waiting_for_processors_ranks_compute_in_their_own_time)
 {
 	double end_us;
