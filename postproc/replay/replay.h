@@ -88,8 +88,8 @@ int replay_create(struct mpix_file *f, uint64_t max_events, struct replay **ret_
 void replay_destroy(struct replay *r);
 /* What change would have gained. Any number of times; 0 or -ENOMEM. */
 int replay_predict(struct replay *r, const struct replay_change *change, struct replay_result *ret_result);
-/* The same without an issue; -ENOENT as above. Who waited for a core did so in computing and in calls alike, as who spins
- * in MPI; the range is from where calls take what they took to where all of it was in computing. */
+/* The same without an issue; -ENOENT as above. Who waited for a core did so in computing and in calls alike, as who
+ * spins in MPI; the range is from where calls take what they took to where all of it was in computing. */
 int replay_predict_without(struct replay *r, const struct replay_issue *issue, struct replay_result *ret_result);
 /* Latency in ns and bandwidth in bytes a second of messages in a node (0), between nodes (1), as fitted; 0: none was
  * seen. */
