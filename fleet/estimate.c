@@ -24,14 +24,22 @@ static const char sums_by_time[] =
 	" WHERE account>0 GROUP BY account, day/7 HAVING total(jobs)>0;"
 	"INSERT INTO user_programs SELECT user, program, " SUMS_OF " GROUP BY user, program HAVING total(jobs)>0;";
 
-/* Ranks by powers of two: the row of 64 holds 33 to 64. */
+/* Jobs that are there, and those that were let go. NULLIF: no job of that group has an efficiency. */
 static const char sums[] =
-	"INSERT INTO program_ranks SELECT program, 1<<CAST(ceil(log2(max(ranks, 1))) AS INTEGER) AS size, count(*),"
-	" sum(core_hours), sum(core_hours*parallel)/sum(CASE WHEN parallel IS NOT NULL THEN core_hours END) FROM jobs"
-	" GROUP BY program, size;"
-	"INSERT INTO program_versions SELECT program, build, mpi, min(start), max(start), count(*), sum(core_hours),"
-	" sum(core_hours*parallel)/sum(CASE WHEN parallel IS NOT NULL THEN core_hours END) FROM jobs"
-	" GROUP BY program, build, mpi;"
+	"DROP TABLE IF EXISTS temp.versions; CREATE TEMP TABLE versions AS SELECT program, build, "
+	"mpi, " FLEET_SIZE_OF_RANKS " AS size, count(*) AS jobs, sum(core_hours) AS core_hours, total(CASE WHEN "
+				    "parallel IS NOT NULL THEN core_hours"
+	" END) AS judged, total(core_hours*parallel) AS parallel, min(start) AS first, max(start) AS last FROM jobs"
+	" GROUP BY program, build, mpi, size;"
+	"INSERT INTO temp.versions SELECT program, build, mpi, size, jobs, core_hours, judged, parallel, first, last "
+	"FROM"
+	" past_versions;"
+	"INSERT INTO program_ranks SELECT program, size, sum(jobs), sum(core_hours), sum(parallel)/NULLIF(sum(judged), "
+	"0)"
+	" FROM temp.versions GROUP BY program, size;"
+	"INSERT INTO program_versions SELECT program, build, mpi, min(first), max(last), sum(jobs), sum(core_hours),"
+	" sum(parallel)/NULLIF(sum(judged), 0) FROM temp.versions GROUP BY program, build, mpi;"
+	"DROP TABLE temp.versions;"
 	"INSERT INTO estimated SELECT count(*), ifnull(max(id), 0) FROM jobs;";
 
 static int step(struct fleet *f, sqlite3_stmt *s, struct error *e)

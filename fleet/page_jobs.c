@@ -3,7 +3,10 @@
 
 static void put_calendar(struct fleet_page *g)
 {
-	sqlite3_stmt *row = ask(g, "SELECT day, jobs FROM day_sums ORDER BY day DESC LIMIT ?1", g->site->r->days);
+	sqlite3_stmt *row = ask(g,
+				"SELECT s.day, s.jobs FROM day_sums s WHERE s.day>=(SELECT day FROM let_go)"
+				" ORDER BY s.day DESC LIMIT ?1",
+				g->site->r->days);
 	section_begin(g, "days", "All jobs of a day",
 		      "The last days have a page each; <code>mpitrace fleet query</code> knows all, and <code>mpitrace "
 		      "fleet report --days</code> "
