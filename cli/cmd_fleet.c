@@ -27,7 +27,7 @@
 #define REFUSED_KEPT_S (7 * 86400) /* and one that is no record for somebody to look at it */
 
 struct options {
-	const char *db, *out, *user, *url, *until;
+	const char *db, *out, *user, *url, *until, *config;
 	bool remove, csv, json, timing, account;
 	long days, jobs, public_least, keep; /* keep: 0: all */
 	char **paths;
@@ -271,12 +271,28 @@ static int monday(const struct options *o)
 	return rc < 0 ? complain(&e) : EXIT_DONE;
 }
 
+/* The store of the configuration, which another program talks to: this one runs on nodes, and knows no network. */
+static int query_store(const struct options *o)
+{
+	char *words[8] = {"publish", "--query", o->paths[0]};
+	size_t n = 3;
+	if (o->json || o->csv)
+		words[n++] = o->json ? "--json" : "--csv";
+	if (o->config != NULL) {
+		words[n++] = "--config";
+		words[n++] = (char *)o->config;
+	}
+	return exec_beside(PUBLISH_PROGRAM, "fleet/publish", words);
+}
+
 static int query(const struct options *o)
 {
 	struct fleet f = {0};
 	struct error e;
 	if (o->npaths != 1)
 		return usage_error("fleet", "query takes one SQL query");
+	if (o->db == NULL)
+		return query_store(o);
 	int rc = fleet_open(o->db, FLEET_READ, &f, &e);
 	if (rc == 0)
 		rc = fleet_query(&f, o->paths[0], o->json ? QUERY_JSON : o->csv ? QUERY_CSV : QUERY_TEXT, stdout, &e);
@@ -369,6 +385,8 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->url = value;
 	else if (key == 'U')
 		o->until = value;
+	else if (key == 'C')
+		o->config = value;
 	else if (key == 'r')
 		o->remove = true;
 	else if (key == 'c')
@@ -395,21 +413,15 @@ static int parse_option(struct options *o, int key, const char *value)
 
 static int fleet(int argc, char **argv)
 {
-	static const struct option names[] = {{"db", required_argument, NULL, 'd'},
-					      {"output", required_argument, NULL, 'o'},
-					      {"user", required_argument, NULL, 'u'},
-					      {"remove", no_argument, NULL, 'r'},
-					      {"csv", no_argument, NULL, 'c'},
-					      {"json", no_argument, NULL, 'j'},
-					      {"timing", no_argument, NULL, 't'},
-					      {"days", required_argument, NULL, 'D'},
-					      {"sacct", no_argument, NULL, 'a'},
-					      {"url", required_argument, NULL, 'l'},
-					      {"until", required_argument, NULL, 'U'},
-					      {"jobs", required_argument, NULL, 'J'},
-					      {"public", required_argument, NULL, 'p'},
-					      {"keep", required_argument, NULL, 'k'},
-					      {NULL, 0, NULL, 0}};
+	static const struct option names[] = {
+		{"db", required_argument, NULL, 'd'},	  {"output", required_argument, NULL, 'o'},
+		{"user", required_argument, NULL, 'u'},	  {"remove", no_argument, NULL, 'r'},
+		{"csv", no_argument, NULL, 'c'},	  {"json", no_argument, NULL, 'j'},
+		{"timing", no_argument, NULL, 't'},	  {"days", required_argument, NULL, 'D'},
+		{"sacct", no_argument, NULL, 'a'},	  {"url", required_argument, NULL, 'l'},
+		{"until", required_argument, NULL, 'U'},  {"jobs", required_argument, NULL, 'J'},
+		{"public", required_argument, NULL, 'p'}, {"keep", required_argument, NULL, 'k'},
+		{"config", required_argument, NULL, 'C'}, {NULL, 0, NULL, 0}};
 	struct options o = {.days = 31, .jobs = 1000};
 	const struct what *what = NULL;
 	int c, code = -1;
@@ -426,7 +438,7 @@ static int fleet(int argc, char **argv)
 		code = parse_option(&o, c, optarg);
 	if (code >= 0)
 		return code;
-	if (o.db == NULL)
+	if (o.db == NULL && what->run != query)
 		return usage_error("fleet", "--db FILE is missing");
 	o.paths = argv + 1 + optind;
 	o.npaths = argc - 1 - optind;

@@ -21,7 +21,8 @@
 	"NAME | " \
 	"--public K] [--days N] [--jobs N] [--timing] | fleet serve --db FILE [--port P] [--user NAME] [--token-file " \
 	"FILE [--user-header NAME " \
-	"[--all USER] [--leads FILE] [--site-key FILE]]] [--host NAME] | fleet query SQL --db FILE [--csv] [--json] " \
+	"[--all USER] [--leads FILE] [--site-key FILE]]] [--host NAME] | fleet query SQL [--db FILE | --config FILE] " \
+	"[--csv] [--json] " \
 	"| fleet " \
 	"monday --db FILE [--until DAY] [--url URL] [--json] | fleet forget --user NAME --db FILE | fleet " \
 	"check --db FILE | fleet prune --keep DAYS --db FILE"
