@@ -203,3 +203,5 @@ DO $$ BEGIN
 		DROP TABLE mpitrace.jobs_before;
 	END IF;
 END $$;
+
+UPDATE mpitrace.about SET version = 1 WHERE version < 1;

@@ -48,18 +48,27 @@ static void put_time(cJSON *row, const char *name, double seconds)
 	json_put_text(row, name, known ? text : NULL);
 }
 
-static bool is_time(const char *name)
+/* As text, since a JSON number of many digits would have an exponent, which is no integer there. */
+static void put_whole(cJSON *row, const char *name, double value)
 {
-#define TIME_ROW(name, kind, of, column) {#name, FIELD_##kind == FIELD_TIME},
+	char text[32];
+	snprintf(text, sizeof(text), "%.0f", value);
+	json_put_text(row, name, isnan(value) ? NULL : text);
+}
+
+static void put_number(cJSON *row, const struct fleet_column *c)
+{
+#define KIND_ROW(name, kind, of, column) {#name, FIELD_##kind},
 	static const struct {
 		const char *name;
-		bool is;
-	} rows[] = {RECORD_FIELDS(TIME_ROW)};
-#undef TIME_ROW
+		enum field_kind kind;
+	} rows[] = {RECORD_FIELDS(KIND_ROW)};
+#undef KIND_ROW
+	enum field_kind kind = FIELD_NUMBER;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strcmp(rows[i].name, name) == 0)
-			return rows[i].is;
-	return false;
+		if (strcmp(rows[i].name, c->name) == 0)
+			kind = rows[i].kind;
+	(kind == FIELD_TIME ? put_time : kind == FIELD_NUMBER ? json_put_null_or : put_whole)(row, c->name, c->number);
 }
 
 static bool put_row(struct buf *b, const struct publish_record *r, bool first)
@@ -75,8 +84,7 @@ static bool put_row(struct buf *b, const struct publish_record *r, bool first)
 		if (columns[i].text != NULL)
 			json_put_text(row, columns[i].name, columns[i].text);
 		else
-			(is_time(columns[i].name) ? put_time : json_put_null_or)(row, columns[i].name,
-										 columns[i].number);
+			put_number(row, &columns[i]);
 	json_put_text(row, "record", r->text);
 	char *line = json_print(row);
 	cJSON_Delete(row);
