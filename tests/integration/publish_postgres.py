@@ -4,6 +4,7 @@ sums stay; and `fleet query` asks there what it asks of a file. Environment: MAK
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import struct
@@ -74,10 +75,11 @@ def test_each_once(t, place, programs, all_records):
         t.equal('all of a record is there', json.loads(server.ask("select record from mpitrace.jobs where key = '%s'" % some[9]['id'])), some[9])
         t.equal('months are tables', server.ask("select count(*) > 3, bool_and(relname ~ '^jobs_2025_[01][0-9]$') from pg_class where relispartition and relkind = 'r'"), 't|t')
         t.check('sums by day are those of the jobs', sums_agree(server), '')
-        before = counted(server), server.ask('select * from mpitrace.days order by day, hash')
+        state_of = lambda: (counted(server), server.ask('select * from mpitrace.days order by day, hash'), server.ask('select md5(string_agg(j::text, $$,$$ order by id)) from mpitrace.jobs j'))
+        before = state_of()
         os.unlink(site.state)
         run, _ = site.until_done()
-        t.equal('all of it again changes nothing', (run.returncode, counted(server), server.ask('select * from mpitrace.days order by day, hash')), (0,) + before)
+        t.equal('all of it again changes nothing', (run.returncode,) + state_of(), (0,) + before)
         later = dict(some[5], start='2025-12-31T23:00:00Z', core_hours=some[5]['core_hours'] + 7)
         site.leave(later)
         site.until_done()
@@ -269,26 +271,29 @@ def test_from_before(t, place, programs, all_records):
                 (0, '100', '90|450', True))
 
 
-def certificate(place, name):
+def certificate(place, name, address='127.0.0.1'):
     subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', place + '/%s.key' % name, '-out', place + '/%s.crt' % name, '-days', '2', '-subj', '/CN=localhost',
-                    '-addext', 'subjectAltName=IP:127.0.0.1'], check=True, capture_output=True)
+                    '-addext', 'subjectAltName=IP:' + address], check=True, capture_output=True)
+
+
+def give_certificate(server, place, name):
+    server.stop()
+    for end in ('key', 'crt'):
+        target = server.data + '/server.' + end
+        shutil.copy('%s/%s.%s' % (place, name, end), target)
+        os.chmod(target, 0o600)
+        if server.user:
+            os.chown(target, server.user.pw_uid, server.user.pw_gid)
+    server.start()
 
 
 def test_tls(t, place, programs, all_records):
     port = free_port()
-    for name in ('server', 'other'):
-        certificate(place, name)
+    for name, address in (('server', '127.0.0.1'), ('other', '127.0.0.1'), ('elsewhere', '127.0.0.9')):
+        certificate(place, name, address)
     with Server(programs, place) as server:
-        for end in ('key', 'crt'):
-            target = server.data + '/server.' + end
-            with open(place + '/server.' + end) as f, open(target, 'w') as g:
-                g.write(f.read())
-            os.chmod(target, 0o600)
-            if server.user:
-                os.chown(target, server.user.pw_uid, server.user.pw_gid)
-        server.stop()
         server.options = server.options.replace('-c listen_addresses=', '-c listen_addresses=127.0.0.1 -c port=%d -c ssl=on' % port)
-        server.start()
+        give_certificate(server, place, 'server')
         section = {'type': 'postgresql', 'host': '127.0.0.1', 'port': port, 'database': 'postgres', 'user': 'careful', 'password_file': secret_file(place), 'backoff': 0}
         site = Site(place, 'site', section)
         run = site.run('--check')
@@ -302,6 +307,10 @@ def test_tls(t, place, programs, all_records):
         t.check('modes are four', 'known: disable, require' in site.run('--check').stderr, '')
         site.configure(dict(section, ca=place + '/server.crt'))
         t.equal('the right one is', site.run('--check').stdout, 'd0: can be reached\n')
+        give_certificate(server, place, 'elsewhere')
+        site.configure(dict(section, ca=place + '/elsewhere.crt'))
+        run = site.run('--check')
+        t.check('nor one whose certificate is of another host', run.returncode == 3 and 'does not match' in run.stdout, run)
 
 
 class Old(threading.Thread):
