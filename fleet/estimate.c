@@ -1,15 +1,17 @@
 /* estimate.c - see estimate.h. */
 #include "fleet/estimate.h"
 #include "fleet/changes.h"
+#include "fleet/monday.h"
 #include "fleet/nodes.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 static const char clear[] =
 	"DELETE FROM node_effects; DELETE FROM node_jobs; DELETE FROM node_days; DELETE FROM changes;"
 	"DELETE FROM day_sums; DELETE FROM weeks; DELETE FROM user_programs; DELETE FROM "
-	"program_ranks; DELETE FROM program_versions; DELETE FROM estimated;";
+	"program_ranks; DELETE FROM program_versions; DELETE FROM matters; DELETE FROM estimated;";
 
 #define SUMS_OF "total(jobs), total(core_hours), total(useful), total(mpi), total(wait), total(loss) FROM days"
 
@@ -28,7 +30,7 @@ static const char sums_by_time[] =
 static const char sums[] =
 	"DROP TABLE IF EXISTS temp.versions; CREATE TEMP TABLE versions AS SELECT program, build, "
 	"mpi, " FLEET_SIZE_OF_RANKS " AS size, count(*) AS jobs, sum(core_hours) AS core_hours, total(CASE WHEN "
-				    "parallel IS NOT NULL THEN core_hours"
+	"parallel IS NOT NULL THEN core_hours"
 	" END) AS judged, total(core_hours*parallel) AS parallel, min(start) AS first, max(start) AS last FROM jobs"
 	" GROUP BY program, build, mpi, size;"
 	"INSERT INTO temp.versions SELECT program, build, mpi, size, jobs, core_hours, judged, parallel, first, last "
@@ -40,7 +42,7 @@ static const char sums[] =
 	"INSERT INTO program_versions SELECT program, build, mpi, min(first), max(last), sum(jobs), sum(core_hours),"
 	" sum(parallel)/NULLIF(sum(judged), 0) FROM temp.versions GROUP BY program, build, mpi;"
 	"DROP TABLE temp.versions;"
-	"INSERT INTO estimated SELECT count(*), ifnull(max(id), 0) FROM jobs;";
+	"INSERT INTO estimated(jobs, last) SELECT count(*), ifnull(max(id), 0) FROM jobs;";
 
 static int step(struct fleet *f, sqlite3_stmt *s, struct error *e)
 {
@@ -193,6 +195,8 @@ static int estimate(struct fleet *f, struct error *e)
 		rc = fleet_run(f, sums_by_time, e);
 	if (rc == 0)
 		rc = fleet_run(f, sums, e);
+	if (rc == 0)
+		rc = monday_keep(f, monday_last(f, (int64_t)time(NULL)), e);
 	vec_done(&changes);
 	free(effects);
 	scan_done(&scan);

@@ -236,6 +236,13 @@ static const char sums_that_stay[] =
 	" DELETE FROM records WHERE job=old.id; DELETE FROM runs WHERE job=old.id;"
 	"END;";
 
+/* What can be said of the last week, in the order of monday.sql, found out with all else: `monday` is the end of it. */
+static const char matters[] =
+	"ALTER TABLE estimated ADD COLUMN monday INTEGER NOT NULL DEFAULT 0; DELETE FROM estimated;"
+	"CREATE TABLE matters(place INTEGER NOT NULL, least REAL NOT NULL, key TEXT NOT NULL, recipient TEXT NOT NULL,"
+	" hours REAL NOT NULL, item TEXT NOT NULL, letter TEXT NOT NULL, link TEXT NOT NULL, covers TEXT NOT NULL,"
+	" mostly TEXT NOT NULL);";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
@@ -247,6 +254,7 @@ const struct fleet_migration fleet_migrations[] = {
 	{{node_days}},
 	{{by_account}},
 	{{retention, sums_that_stay}},
+	{{matters}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));
