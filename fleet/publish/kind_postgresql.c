@@ -1,6 +1,6 @@
-/* kind_postgresql.c - all jobs of a fleet in PostgreSQL, by the functions of contrib/postgresql/fleet.sql. A batch is one
- * call, and so one transaction: a row that is there already is the same, and a later record of a step takes the place of
- * the earlier one, whichever month that is in. */
+/* kind_postgresql.c - all jobs of a fleet in PostgreSQL, by the functions of contrib/postgresql/fleet.sql. A batch is
+ * one call, and so one transaction: a row that is there already is the same, and a later record of a step takes the
+ * place of the earlier one, whichever month that is in. */
 #include "fleet/publish/kind.h"
 #include "fleet/publish/http.h"
 #include "fleet/publish/postgres.h"

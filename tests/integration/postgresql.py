@@ -11,7 +11,7 @@ from publishing import SECRET
 
 
 def find_server():
-    found = sorted(glob.glob('/usr/lib/postgresql/*/bin/initdb') + glob.glob('/usr/pgsql-*/bin/initdb'))
+    found = sorted(glob.glob('/usr/lib/postgresql/*/bin/initdb') + glob.glob('/usr/pgsql-*/bin/initdb')) or [x for x in [shutil.which('initdb')] if x]
     return os.path.dirname(found[-1]) if found and shutil.which('psql') else None
 
 
