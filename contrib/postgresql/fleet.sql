@@ -74,7 +74,7 @@ CREATE OR REPLACE VIEW mpitrace.job_list AS
 -- Sums by day, of all jobs that ever were. hash is of the texts, which together are too long for an index.
 CREATE TABLE IF NOT EXISTS mpitrace.days (
 	day date NOT NULL, cluster text NOT NULL, program text NOT NULL, "user" text NOT NULL, account text NOT NULL,
-	issue text NOT NULL, state text NOT NULL, hash uuid NOT NULL,
+	issue text NOT NULL, state text NOT NULL, hash bytea NOT NULL,
 	jobs bigint NOT NULL, core_hours double precision NOT NULL, useful double precision NOT NULL, mpi double precision NOT NULL,
 	waiting double precision NOT NULL, lost double precision NOT NULL, hung double precision NOT NULL, idle double precision NOT NULL,
 	PRIMARY KEY (day, hash)
@@ -89,8 +89,8 @@ BEGIN
 	INSERT INTO mpitrace.days AS d
 		SELECT c.start::date, coalesce(c.cluster, ''), coalesce(c.program, ''), c."user", coalesce(c.account, ''),
 		       coalesce(c.issue, ''), c.state,
-		       md5(jsonb_build_array(coalesce(c.cluster, ''), coalesce(c.program, ''), c."user", coalesce(c.account, ''),
-		                             coalesce(c.issue, ''), c.state)::text)::uuid,
+		       sha256(convert_to(jsonb_build_array(coalesce(c.cluster, ''), coalesce(c.program, ''), c."user",
+		                                           coalesce(c.account, ''), coalesce(c.issue, ''), c.state)::text, 'UTF8')),
 		       sign * count(*), sign * sum(c.core_hours), sign * sum(c.core_hours * c.useful),
 		       sign * sum(c.core_hours * (1 - c.useful - c.wait) - c.idle_core_hours), sign * sum(c.core_hours * c.wait),
 		       sign * sum(c.loss_core_hours), sign * sum(c.hung_core_hours), sign * sum(c.idle_core_hours)

@@ -81,6 +81,9 @@ def test_sums_stay(t, place, all_records):
     for i in range(0, len(all_records), 300):
         put(c, all_records[i:i + 300], '--keep', KEEP)
     t.check('ingest lets them go as well, and a day that was let go stays so', ask(c, 'select count(*) as n from jobs')[0]['n'] == len(later) and fleet('check', '--db', c).returncode == 0, '')
+    run = fleet('monday', '--db', a, '--until', '2025-06-02')
+    t.check('of a week that was let go nothing is said', run.returncode == 3 and 'were let go' in run.stderr, run)
+    t.check('of a later one there is', 'core-hours' in fleet('monday', '--db', a, '--until', '2025-12-29').stdout, '')
     for words in (('--keep', '30'), ('--keep', 'x'), ()):
         t.equal('%s is no time to keep jobs' % (words or ('nothing',))[-1], fleet('prune', '--db', a, *words).returncode, 2)
 
