@@ -26,13 +26,13 @@ static const char unused_names[] =
 static const char *const steps[] = {
 	"DELETE FROM jobs WHERE user=?1",
 	"DELETE FROM set_aside WHERE substr(key, -length(?2)-1)=' '||?2",
-	"UPDATE causes SET jobs=causes.jobs-p.jobs, loss=causes.loss-p.loss FROM past_causes p WHERE p.user=?1"
-	" AND p.day=causes.day AND p.issue=causes.issue",
-	"UPDATE outcomes SET jobs=outcomes.jobs-p.jobs, core_hours=outcomes.core_hours-p.core_hours,"
-	" hung=outcomes.hung-p.hung FROM past_outcomes p WHERE p.user=?1 AND p.day=outcomes.day AND"
-	" p.outcome=outcomes.outcome",
-	"UPDATE let_go SET jobs=jobs-(SELECT total(jobs)" PAST "), core_hours=core_hours-(SELECT total(core_hours)" PAST
-	")",
+	("UPDATE causes SET jobs=causes.jobs-p.jobs, loss=causes.loss-p.loss FROM past_causes p WHERE p.user=?1"
+	 " AND p.day=causes.day AND p.issue=causes.issue"),
+	("UPDATE outcomes SET jobs=outcomes.jobs-p.jobs, core_hours=outcomes.core_hours-p.core_hours,"
+	 " hung=outcomes.hung-p.hung FROM past_outcomes p WHERE p.user=?1 AND p.day=outcomes.day AND"
+	 " p.outcome=outcomes.outcome"),
+	("UPDATE let_go SET jobs=jobs-(SELECT total(jobs)" PAST
+	 "), core_hours=core_hours-(SELECT total(core_hours)" PAST ")"),
 	"DELETE FROM past_causes WHERE user=?1",
 	"DELETE FROM past_outcomes WHERE user=?1",
 	"DELETE FROM past_versions WHERE user=?1",

@@ -10,20 +10,20 @@
 #define GOING " FROM jobs WHERE start<(?1+1)*86400"
 
 static const char *const steps[] = {
-	"UPDATE let_go SET day=?1+1, jobs=jobs+(SELECT count(*)" GOING
-	"), core_hours=core_hours+(SELECT total(core_hours)" GOING ")",
-	"INSERT INTO past_causes SELECT user, start/86400, issue, count(*), total(loss_core_hours)" GOING
-	" GROUP BY 1, 2, 3 ON CONFLICT DO UPDATE SET jobs=jobs+excluded.jobs, loss=loss+excluded.loss",
-	"INSERT INTO past_outcomes SELECT user, start/86400, state, count(*), total(core_hours), "
-	"total(hung_core_hours)" GOING " GROUP BY 1, 2, 3 ON CONFLICT DO UPDATE SET jobs=jobs+excluded.jobs,"
-	" core_hours=core_hours+excluded.core_hours, hung=hung+excluded.hung",
-	"INSERT INTO past_versions SELECT user, program, build, mpi, " FLEET_SIZE_OF_RANKS
-	", count(*), total(core_hours), total(CASE WHEN parallel IS NOT NULL THEN core_hours END),"
-	" total(core_hours*parallel), min(start), max(start)" GOING
-	" GROUP BY 1, 2, 3, 4, 5 ON CONFLICT DO UPDATE SET jobs=jobs+excluded.jobs,"
-	" core_hours=core_hours+excluded.core_hours, judged=judged+excluded.judged,"
-	" parallel=parallel+excluded.parallel, first=min(first, excluded.first), last=max(last, excluded.last)",
-	"DELETE" GOING,
+	("UPDATE let_go SET day=?1+1, jobs=jobs+(SELECT count(*)" GOING
+	 "), core_hours=core_hours+(SELECT total(core_hours)" GOING ")"),
+	("INSERT INTO past_causes SELECT user, start/86400, issue, count(*), total(loss_core_hours)" GOING
+	 " GROUP BY 1, 2, 3 ON CONFLICT DO UPDATE SET jobs=jobs+excluded.jobs, loss=loss+excluded.loss"),
+	("INSERT INTO past_outcomes SELECT user, start/86400, state, count(*), total(core_hours), "
+	 "total(hung_core_hours)" GOING " GROUP BY 1, 2, 3 ON CONFLICT DO UPDATE SET jobs=jobs+excluded.jobs,"
+	 " core_hours=core_hours+excluded.core_hours, hung=hung+excluded.hung"),
+	("INSERT INTO past_versions SELECT user, program, build, mpi, " FLEET_SIZE_OF_RANKS
+	 ", count(*), total(core_hours), total(CASE WHEN parallel IS NOT NULL THEN core_hours END),"
+	 " total(core_hours*parallel), min(start), max(start)" GOING
+	 " GROUP BY 1, 2, 3, 4, 5 ON CONFLICT DO UPDATE SET jobs=jobs+excluded.jobs,"
+	 " core_hours=core_hours+excluded.core_hours, judged=judged+excluded.judged,"
+	 " parallel=parallel+excluded.parallel, first=min(first, excluded.first), last=max(last, excluded.last)"),
+	("DELETE" GOING),
 };
 
 static int run(struct fleet *f, const char *sql, int64_t day, struct error *e)
