@@ -12,7 +12,7 @@ TESTS=()
 OPTIONS=()
 COMPILER=() # the environment that names it, when it is not the root's own
 # What the tests below need beside what building does.
-MORE=(ca-certificates mount procps strace git hpcc gfortran mpich libmpich-dev libcriterion-dev libsqlite3-dev libpq-dev nettle-dev libopen-trace-format2-dev
+MORE=(ca-certificates mount procps strace git hpcc gfortran mpich libmpich-dev libcriterion-dev libsqlite3-dev nettle-dev libopen-trace-format2-dev
 	python3-mpi4py python3-jsonschema python3-numpy nodejs npm)
 # What shows soonest that another MPI, Slurm or compiler differs: the tracer's truths, and each way to start and to end under Slurm.
 TRACER=(symbols counts abi opens names worlds hard deaths kills mistakes multiple rma behaviour)
