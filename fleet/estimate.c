@@ -26,13 +26,14 @@ static const char sums_by_time[] =
 	" WHERE account>0 GROUP BY account, day/7 HAVING total(jobs)>0;"
 	"INSERT INTO user_programs SELECT user, program, " SUMS_OF " GROUP BY user, program HAVING total(jobs)>0;";
 
-/* Jobs that are there, and those that were let go. */
+/* Jobs that are there, and those that were let go. By an index of programs each job would be read at another place of
+ * the file: of ten million that takes many times as long as sorting them. */
 static const char versions[] =
 	"DROP TABLE IF EXISTS temp.versions; CREATE TEMP TABLE versions AS SELECT program, build, "
 	"mpi, " FLEET_SIZE_OF_RANKS " AS size, count(*) AS jobs, sum(core_hours) AS core_hours, total(CASE WHEN "
-				    "parallel IS NOT NULL THEN core_hours"
+	"parallel IS NOT NULL THEN core_hours"
 	" END) AS judged, total(core_hours*parallel) AS parallel, min(start) AS first, max(start) AS last FROM jobs"
-	" GROUP BY program, build, mpi, size;"
+	" NOT INDEXED GROUP BY program, build, mpi, size;"
 	"INSERT INTO temp.versions SELECT program, build, mpi, size, jobs, core_hours, judged, parallel, first, last "
 	"FROM"
 	" past_versions;"
