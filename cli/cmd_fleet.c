@@ -8,6 +8,7 @@
 #include "fleet/monday.h"
 #include "fleet/query.h"
 #include "fleet/report.h"
+#include "fleet/retention.h"
 #include "fleet/sources.h"
 #include "spank/policy/policy.h"
 #include "fleet/publish/program.h"
@@ -26,9 +27,9 @@
 #define REFUSED_KEPT_S (7 * 86400) /* and one that is no record for somebody to look at it */
 
 struct options {
-	const char *db, *out, *user, *url, *until;
+	const char *db, *out, *user, *url, *until, *config;
 	bool remove, csv, json, timing, account;
-	long days, jobs, public_least;
+	long days, jobs, public_least, keep; /* keep: 0: all */
 	char **paths;
 	int npaths;
 };
@@ -154,12 +155,36 @@ static int clean_up(const struct options *o, struct ingesting *i, int64_t began,
 	return rc;
 }
 
+static int let_go(const struct options *o, struct fleet *f, uint64_t *ret_jobs, struct error *e)
+{
+	*ret_jobs = 0;
+	return o->keep > 0 ? fleet_keep(f, (int64_t)time(NULL), (unsigned)o->keep, ret_jobs, e) : 0;
+}
+
+static void print_counts(const struct ingesting *i, const struct ingest_counts *c, uint64_t unread, uint64_t gone)
+{
+	const struct {
+		uint64_t n;
+		const char *before, *after;
+	} more[] = {{c->doubtful, " (", " because of their times)"},
+		    {c->late, ", ", " too late: jobs of their day were let go"},
+		    {i->waiting, ", ", " wait for Slurm's account"},
+		    {gone, "; ", " jobs let go"}};
+	printf("%llu records added, %llu replaced, %llu known already, %llu left out", (unsigned long long)c->added,
+	       (unsigned long long)c->replaced, (unsigned long long)c->known,
+	       (unsigned long long)c->refused + (unsigned long long)unread);
+	for (size_t k = 0; k < sizeof(more) / sizeof(more[0]); k++)
+		if (more[k].n > 0)
+			printf("%s%llu%s", more[k].before, (unsigned long long)more[k].n, more[k].after);
+	printf("\n");
+}
+
 static int ingest(const struct options *o)
 {
 	struct fleet f = {0};
 	struct error e;
 	struct ingesting i = {0};
-	uint64_t unread = 0;
+	uint64_t unread = 0, gone = 0;
 	int64_t began = (int64_t)time(NULL);
 	if (o->npaths == 0)
 		return usage_error("fleet", "ingest needs records, traces, or directories with them");
@@ -169,6 +194,8 @@ static int ingest(const struct options *o)
 	int rc = i.g != NULL ? each_path(o, &i, &unread, &e) : -1;
 	struct ingest_counts c = i.g != NULL ? ingest_counts(i.g) : (struct ingest_counts){0};
 	ingest_end(i.g);
+	if (rc == 0)
+		rc = let_go(o, &f, &gone, &e);
 	fleet_close(&f);
 	if (rc == 0 && o->remove)
 		rc = clean_up(o, &i, began - SETTLED_S, &e);
@@ -180,14 +207,7 @@ static int ingest(const struct options *o)
 		fprintf(stderr,
 			"mpitrace fleet: steps without a record: %llu, because the outbox's file system was full\n",
 			(unsigned long long)i.had_no_room);
-	printf("%llu records added, %llu replaced, %llu known already, %llu left out", (unsigned long long)c.added,
-	       (unsigned long long)c.replaced, (unsigned long long)c.known,
-	       (unsigned long long)c.refused + (unsigned long long)unread);
-	if (c.doubtful > 0)
-		printf(" (%llu because of their times)", (unsigned long long)c.doubtful);
-	if (i.waiting > 0)
-		printf(", %llu wait for Slurm's account", (unsigned long long)i.waiting);
-	printf("\n");
+	print_counts(&i, &c, unread, gone);
 	return c.refused + unread > 0 ? EXIT_PARTIAL : EXIT_DONE;
 }
 
@@ -251,12 +271,28 @@ static int monday(const struct options *o)
 	return rc < 0 ? complain(&e) : EXIT_DONE;
 }
 
+/* The store of the configuration, which another program talks to: this one runs on nodes, and knows no network. */
+static int query_store(const struct options *o)
+{
+	char *words[8] = {"publish", "--query", o->paths[0]};
+	size_t n = 3;
+	if (o->json || o->csv)
+		words[n++] = o->json ? "--json" : "--csv";
+	if (o->config != NULL) {
+		words[n++] = "--config";
+		words[n++] = (char *)o->config;
+	}
+	return exec_beside(PUBLISH_PROGRAM, "fleet/publish", words);
+}
+
 static int query(const struct options *o)
 {
 	struct fleet f = {0};
 	struct error e;
 	if (o->npaths != 1)
 		return usage_error("fleet", "query takes one SQL query");
+	if (o->db == NULL)
+		return query_store(o);
 	int rc = fleet_open(o->db, FLEET_READ, &f, &e);
 	if (rc == 0)
 		rc = fleet_query(&f, o->paths[0], o->json ? QUERY_JSON : o->csv ? QUERY_CSV : QUERY_TEXT, stdout, &e);
@@ -281,6 +317,22 @@ static int forget(const struct options *o)
 	return rc < 0 ? complain(&e) : EXIT_DONE;
 }
 
+static int prune(const struct options *o)
+{
+	struct fleet f = {0};
+	struct error e;
+	uint64_t gone;
+	if (o->keep == 0 || o->npaths > 0)
+		return usage_error("fleet", "prune takes --keep DAYS, and nothing else");
+	int rc = fleet_open(o->db, FLEET_WRITE, &f, &e);
+	if (rc == 0)
+		rc = let_go(o, &f, &gone, &e);
+	fleet_close(&f);
+	if (rc == 0)
+		printf("%llu jobs let go\n", (unsigned long long)gone);
+	return rc < 0 ? complain(&e) : EXIT_DONE;
+}
+
 static int check(const struct options *o)
 {
 	struct fleet f = {0};
@@ -289,7 +341,8 @@ static int check(const struct options *o)
 	if (rc == 0)
 		rc = fleet_check(&f, &e);
 	if (rc == 0)
-		printf("%s: whole, %.0f jobs\n", o->db, fleet_number(&f, "SELECT count(*) FROM jobs", 0));
+		printf("%s: whole, %.0f jobs, %.0f let go\n", o->db, fleet_number(&f, "SELECT count(*) FROM jobs", 0),
+		       fleet_number(&f, "SELECT jobs FROM let_go", 0));
 	fleet_close(&f);
 	return rc < 0 ? complain(&e) : EXIT_DONE;
 }
@@ -299,8 +352,8 @@ static int check(const struct options *o)
 static const struct what {
 	const char *name;
 	int (*run)(const struct options *o);
-} whats[] = {{"ingest", ingest}, {"report", report}, {"monday", monday},
-	     {"forget", forget}, {"query", query},   {"check", check}};
+} whats[] = {{"ingest", ingest}, {"report", report}, {"monday", monday}, {"forget", forget},
+	     {"query", query},	 {"check", check},   {"prune", prune}};
 
 static int parse_number(const char *name, const char *text, long *ret_value)
 {
@@ -310,6 +363,14 @@ static int parse_number(const char *name, const char *text, long *ret_value)
 		return usage_error("fleet", "--%s takes a number from 0 to 100000, not \"%.64s\"", name, text);
 	*ret_value = n;
 	return -1;
+}
+
+static int parse_keep(struct options *o, const char *text)
+{
+	int code = parse_number("keep", text, &o->keep);
+	if (code < 0 && o->keep < (long)RETENTION_DAYS_LEAST)
+		return usage_error("fleet", "--keep takes a number of days, %u or more", RETENTION_DAYS_LEAST);
+	return code;
 }
 
 static int parse_option(struct options *o, int key, const char *value)
@@ -324,6 +385,8 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->url = value;
 	else if (key == 'U')
 		o->until = value;
+	else if (key == 'C')
+		o->config = value;
 	else if (key == 'r')
 		o->remove = true;
 	else if (key == 'c')
@@ -339,7 +402,9 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->public_least = strtol(value, &end, 10);
 		if (*end != '\0' || o->public_least < 2 || o->public_least > 100000)
 			o->public_least = -1;
-	} else if (key == 'D' || key == 'J')
+	} else if (key == 'k')
+		return parse_keep(o, value);
+	else if (key == 'D' || key == 'J')
 		return parse_number(key == 'D' ? "days" : "jobs", value, key == 'D' ? &o->days : &o->jobs);
 	else
 		return usage_error("fleet", "unknown option, or its value is missing");
@@ -355,7 +420,8 @@ static int fleet(int argc, char **argv)
 		{"timing", no_argument, NULL, 't'},	  {"days", required_argument, NULL, 'D'},
 		{"sacct", no_argument, NULL, 'a'},	  {"url", required_argument, NULL, 'l'},
 		{"until", required_argument, NULL, 'U'},  {"jobs", required_argument, NULL, 'J'},
-		{"public", required_argument, NULL, 'p'}, {NULL, 0, NULL, 0}};
+		{"public", required_argument, NULL, 'p'}, {"keep", required_argument, NULL, 'k'},
+		{"config", required_argument, NULL, 'C'}, {NULL, 0, NULL, 0}};
 	struct options o = {.days = 31, .jobs = 1000};
 	const struct what *what = NULL;
 	int c, code = -1;
@@ -365,13 +431,14 @@ static int fleet(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "serve") == 0)
 		return exec_beside(WEB_PROGRAM, "fleet", argv);
 	if (what == NULL)
-		return usage_error("fleet", "give a command: ingest, report, monday, serve, query, forget or check");
+		return usage_error("fleet",
+				   "give a command: ingest, report, monday, serve, query, forget, prune or check");
 	optind = 0;
 	while (code < 0 && (c = getopt_long(argc - 1, argv + 1, "o:", names, NULL)) != -1)
 		code = parse_option(&o, c, optarg);
 	if (code >= 0)
 		return code;
-	if (o.db == NULL)
+	if (o.db == NULL && what->run != query)
 		return usage_error("fleet", "--db FILE is missing");
 	o.paths = argv + 1 + optind;
 	o.npaths = argc - 1 - optind;

@@ -116,18 +116,20 @@ check_sanitizers() {
 
 # Servers that `mpitrace publish` and `fleet serve` are tried with: unpacked, not installed, since their packages would start them.
 servers() {
-	local to=$BUILD/servers new=$BUILD/servers.new deb
+	local to=$BUILD/servers new=$BUILD/servers.new deb postgresql
 	if [ ! -d "$to" ]; then
 		rm -rf "$new"
 		mkdir "$new"
-		(cd "$new" && quiet apt-get -q download influxdb clickhouse-server prometheus prometheus-pushgateway nginx)
+		postgresql=$(apt-cache depends postgresql | sed -n 's/.*Depends: postgresql-\([0-9]*\)$/\1/p') # 15 in Debian 12, 17 in 13
+		(cd "$new" && quiet apt-get -q download influxdb clickhouse-server prometheus prometheus-pushgateway nginx \
+			"postgresql-$postgresql" "postgresql-client-$postgresql")
 		for deb in "$new"/*.deb; do
 			quiet dpkg -x "$deb" "$new"
 			rm "$deb"
 		done
 		mv "$new" "$to"
 	fi
-	PATH=$PATH:$to/usr/bin:$to/usr/sbin
+	PATH=$PATH:$to/usr/bin:$to/usr/sbin:$(echo "$to"/usr/lib/postgresql/*/bin)
 }
 
 # Those that cannot be had are skipped by the test.

@@ -8,7 +8,7 @@ REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # What building and the private cluster need; check.sh adds what only tests need.
 # shellcheck disable=SC2034  # used by those who source this
 PACKAGES=(build-essential pkg-config meson ninja-build zlib1g-dev libdeflate-dev libmicrohttpd-dev libcjson-dev libslurm-dev libhwloc-dev libyaml-dev libdw-dev
-	libcurl4-openssl-dev libopenmpi-dev openmpi-bin slurm-wlm slurm-client munge iproute2 util-linux python3)
+	libcurl4-openssl-dev libpq-dev libopenmpi-dev openmpi-bin slurm-wlm slurm-client munge iproute2 util-linux python3)
 
 die() {
 	printf '%s: %s\n' "$(basename "$0")" "$*" >&2

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -162,6 +163,34 @@ void fleet_close(struct fleet *f)
 	f->db = NULL;
 }
 
+/* What the days add up to, and what else has the number of jobs, and of their core-hours. */
+static const struct sum {
+	const char *what, *jobs, *hours, *days_jobs, *days_hours;
+} sums[] = {
+	{"jobs", "SELECT count(*) FROM jobs", "SELECT total(core_hours) FROM jobs",
+	 "SELECT total(d.jobs) FROM days d, let_go l WHERE d.day>=l.day",
+	 "SELECT total(d.core_hours) FROM days d, let_go l WHERE d.day>=l.day"},
+	{"jobs that were let go", "SELECT jobs FROM let_go", "SELECT core_hours FROM let_go",
+	 "SELECT total(d.jobs) FROM days d, let_go l WHERE d.day<l.day",
+	 "SELECT total(d.core_hours) FROM days d, let_go l WHERE d.day<l.day"},
+	{"jobs by how they ended", "SELECT total(jobs) FROM outcomes", "SELECT total(core_hours) FROM outcomes",
+	 "SELECT total(jobs) FROM days", "SELECT total(core_hours) FROM days"},
+	{"jobs by cause", "SELECT total(jobs) FROM causes", "SELECT total(loss) FROM causes",
+	 "SELECT total(jobs) FROM days", "SELECT total(loss) FROM days"},
+};
+
+static int check_sums(struct fleet *f, struct error *e)
+{
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
+		double jobs = fleet_number(f, sums[i].jobs, -1), days = fleet_number(f, sums[i].days_jobs, -2);
+		double hours = fleet_number(f, sums[i].hours, -1), summed = fleet_number(f, sums[i].days_hours, -2);
+		if (jobs != days || fabs(hours - summed) > SUMS_TOLERANCE * (hours + 1))
+			return fail(e, -EBADMSG, "%s: %.0f %s of %.3f core-hours, but the days add up to %.0f of %.3f",
+				    f->path, jobs, sums[i].what, hours, days, summed);
+	}
+	return 0;
+}
+
 int fleet_check(struct fleet *f, struct error *e)
 {
 	sqlite3_stmt *s = fleet_prepare(f, "PRAGMA integrity_check(1)", e);
@@ -172,15 +201,5 @@ int fleet_check(struct fleet *f, struct error *e)
 		rc = fail(e, -EBADMSG, "%s: %s; take a backup, or ingest all records anew", f->path,
 			  (const char *)sqlite3_column_text(s, 0));
 	sqlite3_finalize(s);
-	if (rc < 0)
-		return rc;
-	double jobs = fleet_number(f, "SELECT count(*) FROM jobs", -1),
-	       days = fleet_number(f, "SELECT total(jobs) FROM days", -2);
-	double hours = fleet_number(f, "SELECT total(core_hours) FROM jobs", -1);
-	double summed = fleet_number(f, "SELECT total(core_hours) FROM days", -2);
-	double off = hours > summed ? hours - summed : summed - hours;
-	if (jobs == days && off <= SUMS_TOLERANCE * (hours + 1))
-		return 0;
-	return fail(e, -EBADMSG, "%s: %.0f jobs of %.3f core-hours, but the days add up to %.0f of %.3f", f->path, jobs,
-		    hours, days, summed);
+	return rc < 0 ? rc : check_sums(f, e);
 }

@@ -21,6 +21,8 @@ enum fleet_kind {
 };
 
 #define FLEET_SECONDS_PER_DAY 86400
+/* Ranks of a job by powers of two, in SQL: 64 for 33 to 64. */
+#define FLEET_SIZE_OF_RANKS "1<<CAST(ceil(log2(max(ranks, 1))) AS INTEGER)"
 
 struct fleet {
 	sqlite3 *db;

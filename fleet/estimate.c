@@ -1,15 +1,17 @@
 /* estimate.c - see estimate.h. */
 #include "fleet/estimate.h"
 #include "fleet/changes.h"
+#include "fleet/monday.h"
 #include "fleet/nodes.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 static const char clear[] =
 	"DELETE FROM node_effects; DELETE FROM node_jobs; DELETE FROM node_days; DELETE FROM changes;"
 	"DELETE FROM day_sums; DELETE FROM weeks; DELETE FROM user_programs; DELETE FROM "
-	"program_ranks; DELETE FROM program_versions; DELETE FROM estimated;";
+	"program_ranks; DELETE FROM program_versions; DELETE FROM matters; DELETE FROM estimated;";
 
 #define SUMS_OF "total(jobs), total(core_hours), total(useful), total(mpi), total(wait), total(loss) FROM days"
 
@@ -24,15 +26,30 @@ static const char sums_by_time[] =
 	" WHERE account>0 GROUP BY account, day/7 HAVING total(jobs)>0;"
 	"INSERT INTO user_programs SELECT user, program, " SUMS_OF " GROUP BY user, program HAVING total(jobs)>0;";
 
-/* Ranks by powers of two: the row of 64 holds 33 to 64. */
+/* Jobs that are there, and those that were let go. By an index of programs each job would be read at another place of
+ * the file: of ten million that takes many times as long as sorting them. */
+static const char versions[] =
+	"DROP TABLE IF EXISTS temp.versions; CREATE TEMP TABLE versions AS SELECT program, build, "
+	"mpi, " FLEET_SIZE_OF_RANKS " AS size, count(*) AS jobs, sum(core_hours) AS core_hours, total(CASE WHEN "
+	"parallel IS NOT NULL THEN core_hours"
+	" END) AS judged, total(core_hours*parallel) AS parallel, min(start) AS first, max(start) AS last FROM jobs"
+	" NOT INDEXED GROUP BY program, build, mpi, size;"
+	"INSERT INTO temp.versions SELECT program, build, mpi, size, jobs, core_hours, judged, parallel, first, last "
+	"FROM"
+	" past_versions;"
+	"DROP TABLE IF EXISTS temp.seen; CREATE TEMP TABLE seen AS SELECT count(*) AS jobs, ifnull(max(id), 0) AS last "
+	"FROM"
+	" jobs;";
+
+/* NULLIF: no job of that group has an efficiency. */
 static const char sums[] =
-	"INSERT INTO program_ranks SELECT program, 1<<CAST(ceil(log2(max(ranks, 1))) AS INTEGER) AS size, count(*),"
-	" sum(core_hours), sum(core_hours*parallel)/sum(CASE WHEN parallel IS NOT NULL THEN core_hours END) FROM jobs"
-	" GROUP BY program, size;"
-	"INSERT INTO program_versions SELECT program, build, mpi, min(start), max(start), count(*), sum(core_hours),"
-	" sum(core_hours*parallel)/sum(CASE WHEN parallel IS NOT NULL THEN core_hours END) FROM jobs"
-	" GROUP BY program, build, mpi;"
-	"INSERT INTO estimated SELECT count(*), ifnull(max(id), 0) FROM jobs;";
+	"INSERT INTO program_ranks SELECT program, size, sum(jobs), sum(core_hours), sum(parallel)/NULLIF(sum(judged), "
+	"0)"
+	" FROM temp.versions GROUP BY program, size;"
+	"INSERT INTO program_versions SELECT program, build, mpi, min(first), max(last), sum(jobs), sum(core_hours),"
+	" sum(parallel)/NULLIF(sum(judged), 0) FROM temp.versions GROUP BY program, build, mpi;"
+	"INSERT INTO estimated(jobs, last) SELECT jobs, last FROM temp.seen;"
+	"DROP TABLE temp.versions; DROP TABLE temp.seen;";
 
 static int step(struct fleet *f, sqlite3_stmt *s, struct error *e)
 {
@@ -160,35 +177,51 @@ static int put_changes(struct fleet *f, const change_list *list, struct error *e
 	return rc;
 }
 
-static int estimate(struct fleet *f, struct error *e)
+/* What is found out of all jobs. */
+struct estimate {
+	struct scan scan;
+	struct node_effect *effects;
+	change_list changes;
+};
+
+static void estimate_done(struct estimate *x)
 {
-	struct scan scan = {0};
-	struct node_effect *effects = NULL;
-	change_list changes = {0};
-	int rc = scan_load(f, &scan, e);
+	vec_done(&x->changes);
+	free(x->effects);
+	scan_done(&x->scan);
+}
+
+/* One state of all jobs. Nobody who writes waits for it, which may take minutes. */
+static int look(struct fleet *f, struct estimate *x, struct error *e)
+{
+	int rc = fleet_run(f, "BEGIN", e);
+	if (rc == 0)
+		rc = scan_load(f, &x->scan, e);
+	if (rc == 0)
+		rc = fleet_run(f, versions, e);
+	sqlite3_exec(f->db, "COMMIT", NULL, NULL, NULL);
 	if (rc < 0)
 		return rc;
-	rc = nodes_estimate(&scan, &effects);
+	rc = nodes_estimate(&x->scan, &x->effects);
 	if (rc == 0)
-		rc = changes_find(&scan, &changes);
-	if (rc < 0)
-		fail(e, rc, "out of memory: %zu jobs on %zu nodes", scan.jobs.n, scan.names.n);
+		rc = changes_find(&x->scan, &x->changes);
+	return rc == 0 ? 0 : fail(e, rc, "out of memory: %zu jobs on %zu nodes", x->scan.jobs.n, x->scan.names.n);
+}
+
+static int put(struct fleet *f, const struct estimate *x, struct error *e)
+{
+	int rc = fleet_run(f, clear, e);
 	if (rc == 0)
-		rc = fleet_run(f, clear, e);
+		rc = put_nodes(f, &x->scan, x->effects, e);
 	if (rc == 0)
-		rc = put_nodes(f, &scan, effects, e);
+		rc = put_node_days(f, &x->scan, x->effects, e);
 	if (rc == 0)
-		rc = put_node_days(f, &scan, effects, e);
-	if (rc == 0)
-		rc = put_changes(f, &changes, e);
+		rc = put_changes(f, &x->changes, e);
 	if (rc == 0)
 		rc = fleet_run(f, sums_by_time, e);
 	if (rc == 0)
 		rc = fleet_run(f, sums, e);
-	vec_done(&changes);
-	free(effects);
-	scan_done(&scan);
-	return rc;
+	return rc == 0 ? monday_keep(f, monday_last(f, (int64_t)time(NULL)), e) : rc;
 }
 
 /* A replaced record has a new number. */
@@ -202,11 +235,15 @@ static bool is_current(struct fleet *f)
 
 int fleet_estimate(struct fleet *f, struct error *e)
 {
+	struct estimate x = {0};
 	if (is_current(f))
 		return 0;
-	int rc = fleet_run(f, "BEGIN IMMEDIATE", e);
+	int rc = look(f, &x, e);
 	if (rc == 0)
-		rc = estimate(f, e);
+		rc = fleet_run(f, "BEGIN IMMEDIATE", e);
+	if (rc == 0)
+		rc = put(f, &x, e);
+	estimate_done(&x);
 	if (rc == 0)
 		return fleet_run(f, "COMMIT", e);
 	sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);

@@ -12,13 +12,30 @@
 static const char unused_names[] =
 	"DELETE FROM names WHERE id>0 AND kind<>7 AND id NOT IN (SELECT user FROM jobs UNION SELECT account FROM jobs"
 	" UNION SELECT partition FROM jobs UNION SELECT program FROM jobs UNION SELECT build FROM jobs UNION SELECT mpi"
-	" FROM jobs UNION SELECT issue FROM jobs UNION SELECT cluster FROM jobs)";
+	" FROM jobs UNION SELECT issue FROM jobs UNION SELECT cluster FROM jobs UNION SELECT user FROM days WHERE "
+	"jobs>0"
+	" UNION SELECT account FROM days WHERE jobs>0 UNION SELECT program FROM days WHERE jobs>0 UNION SELECT issue "
+	"FROM"
+	" causes WHERE jobs>0 UNION SELECT build FROM past_versions UNION SELECT mpi FROM past_versions)";
+
+/* Those of their jobs that were let go. */
+#define PAST " FROM days WHERE user=?1 AND day<let_go.day"
 
 /* ?1: the number of the name. ?2: the name. ?3: as a word in a text, with a space on either side. */
 #define SET_ASIDE 1 /* the step that removes what was set aside */
 static const char *const steps[] = {
 	"DELETE FROM jobs WHERE user=?1",
 	"DELETE FROM set_aside WHERE substr(key, -length(?2)-1)=' '||?2",
+	("UPDATE causes SET jobs=causes.jobs-p.jobs, loss=causes.loss-p.loss FROM past_causes p WHERE p.user=?1"
+	 " AND p.day=causes.day AND p.issue=causes.issue"),
+	("UPDATE outcomes SET jobs=outcomes.jobs-p.jobs, core_hours=outcomes.core_hours-p.core_hours,"
+	 " hung=outcomes.hung-p.hung FROM past_outcomes p WHERE p.user=?1 AND p.day=outcomes.day AND"
+	 " p.outcome=outcomes.outcome"),
+	("UPDATE let_go SET jobs=jobs-(SELECT total(jobs)" PAST
+	 "), core_hours=core_hours-(SELECT total(core_hours)" PAST ")"),
+	"DELETE FROM past_causes WHERE user=?1",
+	"DELETE FROM past_outcomes WHERE user=?1",
+	"DELETE FROM past_versions WHERE user=?1",
 	"DELETE FROM days WHERE user=?1",
 	"DELETE FROM user_programs WHERE user=?1",
 	"DELETE FROM weeks WHERE name=?1",
@@ -33,6 +50,7 @@ static const char *const steps[] = {
 	"DELETE FROM user_programs WHERE program NOT IN (SELECT id FROM names)",
 	"DELETE FROM weeks WHERE name NOT IN (SELECT id FROM names)",
 	"DELETE FROM changes WHERE program NOT IN (SELECT id FROM names)",
+	"DELETE FROM matters",
 	"DELETE FROM estimated",
 };
 
@@ -89,8 +107,9 @@ static int find(struct fleet *f, const char *user, sqlite3_int64 *ret_id, struct
 static int remove_all(struct fleet *f, const char *user, struct fleet_forgotten *ret_n, struct error *e)
 {
 	struct forgotten who = {.user = user, .word = word_of(user)};
-	uint64_t changed[sizeof(steps) / sizeof(steps[0])] = {0};
+	uint64_t changed[sizeof(steps) / sizeof(steps[0])] = {0}, past;
 	int rc = who.word != NULL ? find(f, user, &who.id, e) : fail(e, -ENOMEM, "out of memory");
+	double gone = fleet_number(f, "SELECT jobs FROM let_go", 0);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && rc == 0; i++) {
 		if (who.id == 0 && strstr(steps[i], "?1") != NULL)
 			continue;
@@ -98,7 +117,8 @@ static int remove_all(struct fleet *f, const char *user, struct fleet_forgotten 
 		changed[i] = (uint64_t)sqlite3_changes64(f->db);
 	}
 	sqlite3_free(who.word);
-	*ret_n = (struct fleet_forgotten){changed[0], changed[SET_ASIDE]};
+	past = (uint64_t)(gone - fleet_number(f, "SELECT jobs FROM let_go", gone));
+	*ret_n = (struct fleet_forgotten){changed[0] + past, changed[SET_ASIDE]};
 	return rc == 0 && ret_n->jobs + ret_n->set_aside == 0
 		       ? fail(e, -ESRCH, "%s: no job of a user \"%.64s\"", f->path, user)
 		       : rc;

@@ -3,6 +3,7 @@
 #include "fleet/job.h"
 #include "fleet/record.h"
 #include "fleet/record_read.h"
+#include "fleet/retention.h"
 
 #include "base/buf.h"
 #include "base/hostlist.h"
@@ -40,6 +41,7 @@ struct ingest {
 	struct libdeflate_compressor *deflate;
 	struct buf packed, run;
 	unsigned pending;
+	int64_t kept_from;
 };
 
 /* ---- names ---- */
@@ -332,7 +334,9 @@ int ingest_record(struct ingest *g, const char *text, size_t len, const char *wh
 		rc = set_aside(g, &j, e);
 	else if (wrong == NULL)
 		rc = take_back(g, &j, e);
-	if (rc == 0 && wrong == NULL)
+	bool late = wrong == NULL && j.start < (double)g->kept_from;
+	g->counts.late += late;
+	if (rc == 0 && wrong == NULL && !late)
 		rc = put(g, &j, text, len, e);
 	cJSON_Delete(record);
 	if (rc == 0 && ++g->pending >= COMMIT_EVERY)
@@ -376,6 +380,14 @@ static bool prepare(struct ingest *g, struct error *e)
 	return true;
 }
 
+/* Somebody else may have let jobs go since the last transaction. */
+static int begin(struct ingest *g, struct error *e)
+{
+	int rc = fleet_run(g->f, "BEGIN IMMEDIATE", e);
+	g->kept_from = rc == 0 ? fleet_kept_from(g->f) : 0;
+	return rc;
+}
+
 struct ingest *ingest_begin(struct fleet *f, void (*say)(void *context, const char *text), void *context,
 			    struct error *e)
 {
@@ -388,7 +400,7 @@ struct ingest *ingest_begin(struct fleet *f, void (*say)(void *context, const ch
 	g->f = f;
 	g->say = say;
 	g->context = context;
-	if (prepare(g, e) && fleet_run(f, "BEGIN IMMEDIATE", e) == 0)
+	if (prepare(g, e) && begin(g, e) == 0)
 		return g;
 	ingest_end(g);
 	return NULL;
@@ -398,7 +410,7 @@ int ingest_commit(struct ingest *g, struct error *e)
 {
 	g->pending = 0;
 	int rc = fleet_run(g->f, "COMMIT", e);
-	return rc < 0 ? rc : fleet_run(g->f, "BEGIN IMMEDIATE", e);
+	return rc < 0 ? rc : begin(g, e);
 }
 
 struct ingest_counts ingest_counts(const struct ingest *g)

@@ -9,6 +9,7 @@
 struct ingest_counts {
 	uint64_t added, replaced, known, refused;
 	uint64_t doubtful; /* of refused: set aside, since their times cannot be */
+	uint64_t late; /* began before what is kept (fleet/retention.h): nobody can tell whether they counted before */
 };
 
 struct ingest;

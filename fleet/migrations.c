@@ -208,6 +208,41 @@ static const char node_days[] =
 static const char by_account[] = "CREATE INDEX jobs_by_account ON jobs(account, loss_core_hours);"
 				 "CREATE INDEX days_by_account ON days(account);";
 
+/* Jobs that began before let_go.day are gone, and their sums stay: of days, causes and outcomes, and what these do not
+ * have but a user's forgetting and a program's page need. let_go has how many they were, less what was forgotten. */
+static const char retention[] =
+	"CREATE TABLE let_go(day INTEGER NOT NULL, jobs INTEGER NOT NULL, core_hours REAL NOT NULL);"
+	"INSERT INTO let_go VALUES(0, 0, 0);"
+	"CREATE TABLE past_causes(user INTEGER NOT NULL, day INTEGER NOT NULL, issue INTEGER NOT NULL,"
+	" jobs INTEGER NOT NULL, loss REAL NOT NULL, PRIMARY KEY(user, day, issue)) WITHOUT ROWID;"
+	"CREATE TABLE past_outcomes(user INTEGER NOT NULL, day INTEGER NOT NULL, outcome TEXT NOT NULL,"
+	" jobs INTEGER NOT NULL, core_hours REAL NOT NULL, hung REAL NOT NULL,"
+	" PRIMARY KEY(user, day, outcome)) WITHOUT ROWID;"
+	"CREATE TABLE past_versions(user INTEGER NOT NULL, program INTEGER NOT NULL, build INTEGER NOT NULL,"
+	" mpi INTEGER NOT NULL, size INTEGER NOT NULL, jobs INTEGER NOT NULL, core_hours REAL NOT NULL,"
+	" judged REAL NOT NULL, parallel REAL NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,"
+	" PRIMARY KEY(user, program, build, mpi, size)) WITHOUT ROWID;";
+
+static const char sums_that_stay[] =
+	"DROP TRIGGER job_removed; CREATE TRIGGER job_removed AFTER DELETE ON jobs BEGIN"
+	" UPDATE days SET jobs=jobs-1, core_hours=core_hours-old.core_hours, useful=useful-old.core_hours*old.useful,"
+	"  mpi=mpi-old.core_hours*(1-old.useful-old.wait)+old.idle_core_hours, wait=wait-old.core_hours*old.wait,"
+	"  loss=loss-old.loss_core_hours WHERE day=old.start/86400 AND program=old.program AND user=old.user AND"
+	"  account=old.account AND day>=(SELECT l.day FROM let_go l);"
+	" UPDATE causes SET jobs=jobs-1, loss=loss-old.loss_core_hours WHERE day=old.start/86400 AND issue=old.issue"
+	"  AND day>=(SELECT l.day FROM let_go l);"
+	" UPDATE outcomes SET jobs=jobs-1, core_hours=core_hours-old.core_hours, hung=hung-old.hung_core_hours"
+	"  WHERE day=old.start/86400 AND outcome=old.state AND day>=(SELECT l.day FROM let_go l);"
+	" DELETE FROM records WHERE job=old.id; DELETE FROM runs WHERE job=old.id;"
+	"END;";
+
+/* What can be said of the last week, in the order of monday.sql, found out with all else: `monday` is the end of it. */
+static const char matters[] =
+	"ALTER TABLE estimated ADD COLUMN monday INTEGER NOT NULL DEFAULT 0; DELETE FROM estimated;"
+	"CREATE TABLE matters(place INTEGER NOT NULL, least REAL NOT NULL, key TEXT NOT NULL, recipient TEXT NOT NULL,"
+	" hours REAL NOT NULL, item TEXT NOT NULL, letter TEXT NOT NULL, link TEXT NOT NULL, covers TEXT NOT NULL,"
+	" mostly TEXT NOT NULL);";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
@@ -218,6 +253,8 @@ const struct fleet_migration fleet_migrations[] = {
 	{{mondays}},
 	{{node_days}},
 	{{by_account}},
+	{{retention, sums_that_stay}},
+	{{matters}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

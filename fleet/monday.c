@@ -1,6 +1,7 @@
 /* monday.c - see monday.h. In: the database, as fleet_estimate() left it, and what is asked of it (monday.sql).  Out:
  * sentences. Matters of most kinds are one sentence together, which names the largest. */
 #include "fleet/monday.h"
+#include "fleet/retention.h"
 #include "fleet/assets.h"
 
 #include "base/buf.h"
@@ -125,12 +126,22 @@ static int take(matter_list *list, sqlite3_stmt *row)
 	return vec_push(list, x) < 0 || !whole ? -ENOMEM : 0;
 }
 
+/* Rows of that week: as they were found out with all else, or now. NULL with text. */
+static sqlite3_stmt *rows_of(struct fleet *f, int64_t until, struct error *e)
+{
+	bool kept = (int64_t)fleet_number(f, "SELECT monday FROM estimated", 0) == until;
+	if (kept)
+		return fleet_prepare(f, "SELECT * FROM matters ORDER BY rowid", e);
+	sqlite3_stmt *row = add_functions(f, e) == 0 ? fleet_prepare(f, fleet_monday, e) : NULL;
+	sqlite3_bind_int64(row, 1, until - MONDAY_WEEK_S);
+	sqlite3_bind_int64(row, 2, until);
+	return row;
+}
+
 static int ask(struct fleet *f, const struct monday *m, matter_list *list, struct error *e)
 {
-	sqlite3_stmt *row = add_functions(f, e) == 0 ? fleet_prepare(f, fleet_monday, e) : NULL;
+	sqlite3_stmt *row = rows_of(f, m->until, e);
 	int rc = row != NULL ? 0 : -EIO, got = SQLITE_DONE;
-	sqlite3_bind_int64(row, 1, m->from);
-	sqlite3_bind_int64(row, 2, m->until);
 	while (rc == 0 && (got = sqlite3_step(row)) == SQLITE_ROW)
 		if (sqlite3_column_double(row, 4) > 0 && take(list, row) < 0)
 			rc = fail(e, -ENOMEM, "out of memory");
@@ -317,8 +328,8 @@ const char *monday_became(const struct monday_old *o)
 static double sum_of_week(struct fleet *f, const struct monday *m, const char *what)
 {
 	char sql[160];
-	snprintf(sql, sizeof(sql), "SELECT total(%s) FROM jobs WHERE start>=%lld AND start<%lld", what,
-		 (long long)m->from, (long long)m->until);
+	snprintf(sql, sizeof(sql), "SELECT total(%s) FROM days WHERE day>=%lld AND day<%lld", what,
+		 (long long)(m->from / FLEET_SECONDS_PER_DAY), (long long)(m->until / FLEET_SECONDS_PER_DAY));
 	return fleet_number(f, sql, 0);
 }
 
@@ -335,6 +346,8 @@ int monday_read(struct fleet *f, int64_t until, struct monday *ret_m, struct err
 {
 	struct monday m = {.from = until - MONDAY_WEEK_S, .until = until};
 	matter_list all = {0};
+	if (m.from < fleet_kept_from(f))
+		return fail(e, -ENODATA, "%s: jobs of that week were let go", f->path);
 	m.core_hours = sum_of_week(f, &m, "core_hours");
 	int rc = ask(f, &m, &all, e);
 	if (rc == 0)
@@ -342,12 +355,37 @@ int monday_read(struct fleet *f, int64_t until, struct monday *ret_m, struct err
 	if (rc == 0 && make_sentences(&m, &all) < 0)
 		rc = fail(e, -ENOMEM, "out of memory");
 	matters_done(&all);
-	m.saving = saving_of(&m, sum_of_week(f, &m, "core_hours*(1-useful)"));
+	m.saving = saving_of(&m, sum_of_week(f, &m, "core_hours-useful"));
 	if (rc < 0)
 		monday_done(&m);
 	else
 		*ret_m = m;
 	return rc;
+}
+
+/* Of a machine that was left alone, the last week that it had. */
+int64_t monday_last(struct fleet *f, int64_t now)
+{
+	int64_t monday = monday_before(now);
+	int64_t last = (int64_t)fleet_number(f, "SELECT max(day)+1 FROM day_sums", 0) * FLEET_SECONDS_PER_DAY;
+	return last < monday ? last : monday;
+}
+
+int monday_keep(struct fleet *f, int64_t until, struct error *e)
+{
+	_cleanup_buf_ struct buf sql = {0};
+	buf_printf(&sql, "INSERT INTO matters %s", fleet_monday);
+	buf_u8(&sql, 0);
+	if (buf_failed(&sql))
+		return fail(e, -ENOMEM, "out of memory");
+	int rc = add_functions(f, e);
+	sqlite3_stmt *s = rc == 0 ? fleet_prepare(f, (const char *)sql.data, e) : NULL;
+	sqlite3_bind_int64(s, 1, until - MONDAY_WEEK_S);
+	sqlite3_bind_int64(s, 2, until);
+	rc = s == NULL ? -EIO : sqlite3_step(s) == SQLITE_DONE ? 0 : fleet_fail(f, e);
+	sqlite3_finalize(s);
+	snprintf((char *)sql.data, sql.cap_bytes, "UPDATE estimated SET monday=%lld", (long long)until);
+	return rc == 0 ? fleet_run(f, (const char *)sql.data, e) : rc;
 }
 
 void monday_done(struct monday *m)

@@ -3,6 +3,7 @@
 #include "base/sort.h"
 #include "fleet/assets.h"
 #include "fleet/page.h"
+#include "fleet/retention.h"
 #include "format/issues.h"
 
 #include "reports/html/html.h"
@@ -278,8 +279,18 @@ static void put_job(struct fleet_page *g, sqlite3_stmt *r, bool link_it)
 	put(&g->p, "</td></tr>\n");
 }
 
+void put_kept_from(struct fleet_page *g)
+{
+	int64_t from = fleet_kept_from(g->site->f);
+	if (from > 0)
+		put(&g->p,
+		    "<p class=\"soft\">Single jobs are kept from %s on; all sums are of the time before, too.</p>\n",
+		    fmt_day((double)from / FLEET_SECONDS_PER_DAY).s);
+}
+
 void put_jobs(struct fleet_page *g, sqlite3_stmt *rows, const char *caption, bool link_all)
 {
+	put_kept_from(g);
 	put(&g->p,
 	    "<div class=\"scroll\" tabindex=\"0\"><table class=\"jobs-table "
 	    "sortable\"><caption>%s</caption>\n<thead><tr>"

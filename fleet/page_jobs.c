@@ -1,9 +1,16 @@
 /* page_jobs.c - jobs: those that lost most, and all of a day. */
 #include "fleet/page.h"
 
+#define DAY_JOBS 2000 /* rows that a page has of a day: more would be read by nobody, and take a browser long */
+#define STR_OF(x) #x
+#define STR(x) STR_OF(x)
+
 static void put_calendar(struct fleet_page *g)
 {
-	sqlite3_stmt *row = ask(g, "SELECT day, jobs FROM day_sums ORDER BY day DESC LIMIT ?1", g->site->r->days);
+	sqlite3_stmt *row = ask(g,
+				"SELECT s.day, s.jobs FROM day_sums s WHERE s.day>=(SELECT day FROM let_go)"
+				" ORDER BY s.day DESC LIMIT ?1",
+				g->site->r->days);
 	section_begin(g, "days", "All jobs of a day",
 		      "The last days have a page each; <code>mpitrace fleet query</code> knows all, and <code>mpitrace "
 		      "fleet report --days</code> "
@@ -59,22 +66,37 @@ void page_jobs(struct fleet_page *g)
 	fleet_end(g);
 }
 
+/* All of them, in order; of a day with very many those that lost most. */
+static void put_jobs_of(struct fleet_page *g, sqlite3_int64 day, const char *title)
+{
+	char how[240] = "All that began on this day, in order. Those that other pages name have a page of their own.";
+	sqlite3_stmt *row = ask(g, "SELECT jobs FROM day_sums WHERE day=?1", day);
+	double jobs = next(g, row) ? sqlite3_column_double(row, 0) : 0;
+	sqlite3_finalize(row);
+	if (jobs > DAY_JOBS)
+		snprintf(how, sizeof(how),
+			 "The %s that lost most of %s that began on this day, in order; <code>mpitrace fleet "
+			 "query</code> "
+			 "knows all. Those that other pages name have a page of their own.",
+			 fmt_count(DAY_JOBS).s, fmt_count(jobs).s);
+	section_begin_wide(g, "jobs", "Jobs", how);
+	put_filter(g);
+	put_jobs(g,
+		 ask(g,
+		     "SELECT " JOB_COLUMNS " FROM " JOB_TABLES " WHERE j.id IN (SELECT id FROM jobs WHERE"
+		     " start>=?1*86400 AND start<(?1+1)*86400 ORDER BY loss_core_hours DESC LIMIT " STR(
+			     DAY_JOBS) ") ORDER BY j.start",
+		     day),
+		 title, false);
+	section_end(g);
+}
+
 void page_day(struct fleet_page *g, sqlite3_int64 day)
 {
 	char title[64];
 	snprintf(title, sizeof(title), "Jobs of %s", fmt_day((double)day).s);
 	fleet_begin(g, title, PAGE_JOBS);
 	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet</p>\n<h1>%s</h1></div>\n", title);
-	section_begin_wide(
-		g, "jobs", "Jobs",
-		"All that began on this day, in order. Those that other pages name have a page of their own.");
-	put_filter(g);
-	put_jobs(g,
-		 ask(g,
-		     "SELECT " JOB_COLUMNS " FROM " JOB_TABLES
-		     " WHERE j.start>=?1*86400 AND j.start<(?1+1)*86400 ORDER BY j.start",
-		     day),
-		 title, false);
-	section_end(g);
+	put_jobs_of(g, day, title);
 	fleet_end(g);
 }

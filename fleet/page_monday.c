@@ -70,11 +70,8 @@ static void put_old(struct fleet_page *g, const struct monday *m)
 void page_monday(struct fleet_page *g)
 {
 	struct monday m = {0};
-	int64_t last = (int64_t)((g->site->last_day + 1) * FLEET_SECONDS_PER_DAY),
-		monday = monday_before((int64_t)time(NULL));
 	fleet_begin(g, "Monday", PAGE_MONDAY);
-	/* Of a machine that was left alone, the last week that it had. */
-	if (monday_read(g->site->f, last < monday ? last : monday, &m, g->site->e) < 0) {
+	if (monday_read(g->site->f, monday_last(g->site->f, (int64_t)time(NULL)), &m, g->site->e) < 0) {
 		g->rc = -EIO;
 		return;
 	}

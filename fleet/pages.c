@@ -80,7 +80,7 @@ static const struct {
 	{"user-", "SELECT user, 0 FROM user_programs WHERE user=?1 AND user>0 LIMIT 1", page_user, false},
 	{"account-", "SELECT 0, n.id FROM names n JOIN weeks w ON w.name=n.id WHERE n.id=?1 AND n.kind=2 LIMIT 1",
 	 page_account, false},
-	{"jobs-", "SELECT 0, 0 FROM day_sums WHERE day=?1", page_day, true},
+	{"jobs-", "SELECT 0, 0 FROM day_sums s WHERE s.day=?1 AND s.day>=(SELECT day FROM let_go)", page_day, true},
 	{"job-", "SELECT user, account FROM jobs WHERE id=?1", page_job, false},
 };
 

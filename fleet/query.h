@@ -1,11 +1,8 @@
 /* query.h - a question in SQL, answered as text, CSV or JSON. */
 #pragma once
 
+#include "fleet/answer.h"
 #include "fleet/db.h"
-
-#include <stdio.h>
-
-enum query_form { QUERY_TEXT, QUERY_CSV, QUERY_JSON };
 
 /* One statement that only reads. 0; -EINVAL with SQLite's words, or for one that would write; -EIO. */
 int fleet_query(struct fleet *f, const char *sql, enum query_form form, FILE *out, struct error *e);

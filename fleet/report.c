@@ -97,8 +97,10 @@ static int write_all(struct site *s)
 				"SELECT DISTINCT w.name FROM weeks w JOIN names n ON n.id=w.name WHERE n.kind=2");
 	seal(s);
 	if (rc == 0 && s->user == 0)
-		rc = write_each(s, "jobs",
-				"SELECT date(day*86400, 'unixepoch') FROM day_sums ORDER BY day DESC LIMIT ?1");
+		rc = write_each(
+			s, "jobs",
+			"SELECT date(s.day*86400, 'unixepoch') FROM day_sums s WHERE s.day>=(SELECT day FROM let_go)"
+			" ORDER BY s.day DESC LIMIT ?1");
 	return rc == 0 ? write_jobs(s) : rc;
 }
 

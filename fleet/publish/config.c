@@ -25,6 +25,10 @@ static const struct key_row {
 } keys[] = {
 	{"type", KIND, 0, 0, 0},
 	{"url", TEXT, offsetof(struct destination, url), 0, 0},
+	{"host", TEXT, offsetof(struct destination, host), 0, 0},
+	{"port", NUMBER, offsetof(struct destination, port), 1, 65535},
+	{"sslmode", TEXT, offsetof(struct destination, sslmode), 0, 0},
+	{"retention", NUMBER, offsetof(struct destination, retention), 1, 1200},
 	{"path", PLACE, offsetof(struct destination, path), 0, 0},
 	{"database", TEXT, offsetof(struct destination, database), 0, 0},
 	{"org", TEXT, offsetof(struct destination, org), 0, 0},
@@ -141,18 +145,21 @@ static const char *missing(const struct destination *d)
 		return "needs type = " PUBLISH_KIND_NAMES;
 	if (d->kind->append != NULL)
 		return d->path != NULL ? NULL : "needs path = FILE";
+	if ((d->certificate == NULL) != (d->key == NULL))
+		return "needs certificate and key, or none of them";
+	if (d->kind->store != NULL)
+		return d->kind->missing(d);
 	if (d->url == NULL || (strncmp(d->url, "http://", 7) != 0 && strncmp(d->url, "https://", 8) != 0))
 		return "needs url = http://HOST:PORT or https://HOST";
 	if (strchr(d->url, '@') != NULL)
 		return "has a name or password in its url: they belong into user and password_file";
-	if ((d->certificate == NULL) != (d->key == NULL))
-		return "needs certificate and key, or none of them";
 	return d->kind->missing(d);
 }
 
 static int add(struct destinations *all, const char *name, struct error *e)
 {
 	struct destination d = {.name = name,
+				.port = 5432,
 				.batch = 500,
 				.timeout_s = 30,
 				.queue = 1000000,

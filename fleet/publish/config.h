@@ -18,9 +18,10 @@ struct destination {
 	const char *name; /* as all texts but the secrets: the policy's */
 	const struct publish_kind *kind;
 	const char *url, *path, *database, *org, *bucket, *user, *ca, *certificate, *key, *proxy, *table, *index,
-		*instance, *dead_letters;
+		*instance, *dead_letters, *host, *sslmode;
 	char *token, *password, *secret; /* of the files; ours */
-	uint64_t batch, timeout_s, queue, backoff_s, backoff_max_s;
+	uint64_t batch, timeout_s, queue, backoff_s, backoff_max_s, port;
+	uint64_t retention; /* months; 0: for ever */
 	bool gzip;
 	int64_t id; /* in the state */
 };

@@ -130,7 +130,7 @@ static int rewrite(struct state *s, const struct destination *d, const char *use
 
 /* ---- a server ---- */
 
-static int send_request(const struct destination *d, struct http *h, struct publish_request *r,
+static int send_request(const struct destination *d, struct link *l, struct publish_request *r,
 			struct http_answer *ret_a, struct error *e)
 {
 	_cleanup_buf_ struct buf lines = {0};
@@ -141,7 +141,7 @@ static int send_request(const struct destination *d, struct http *h, struct publ
 	if (rc == 0 && (buf_failed(&r->url) || buf_failed(&r->body) || buf_failed(&lines)))
 		rc = fail(e, -ENOMEM, "out of memory");
 	if (rc == 0)
-		rc = http_send(h, (const char *)r->url.data, (const char *)lines.data, &r->body, ret_a, e);
+		rc = http_send(l->http, (const char *)r->url.data, (const char *)lines.data, &r->body, ret_a, e);
 	if (rc == 0 && (ret_a->status < 200 || ret_a->status > 299))
 		rc = fail(e, -EIO, "%s", ret_a->text);
 	if (lines.data != NULL)
@@ -150,11 +150,15 @@ static int send_request(const struct destination *d, struct http *h, struct publ
 }
 
 /* 1: there is no such request. */
-static int request(const struct destination *d, struct http *h, const char *user, enum publish_step step,
+static int request(const struct destination *d, struct link *l, const char *user, enum publish_step step,
 		   struct http_answer *ret_a, struct error *e)
 {
 	struct publish_request r = {0};
-	int rc = d->kind->forget(d, user, step, &r) ? send_request(d, h, &r, ret_a, e) : 1;
+	if (d->kind->store != NULL) {
+		d->kind->store->forget(l->store, user, step, ret_a);
+		return ret_a->status == 200 ? 0 : fail(e, -EIO, "%s", ret_a->text);
+	}
+	int rc = d->kind->forget(d, user, step, &r) ? send_request(d, l, &r, ret_a, e) : 1;
 	buf_done(&r.url);
 	buf_done(&r.body);
 	return rc;
@@ -163,29 +167,29 @@ static int request(const struct destination *d, struct http *h, const char *user
 #define UNKNOWN (-1)
 
 /* How many it has; UNKNOWN of one that cannot be asked. */
-static int count_there(const struct destination *d, struct http *h, const char *user, int64_t *ret_n, struct error *e)
+static int count_there(const struct destination *d, struct link *l, const char *user, int64_t *ret_n, struct error *e)
 {
 	struct http_answer a;
 	*ret_n = UNKNOWN;
-	int rc = request(d, h, user, FORGET_COUNT, &a, e);
+	int rc = request(d, l, user, FORGET_COUNT, &a, e);
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	*ret_n = d->kind->left(a.body);
 	return *ret_n >= 0 ? 0 : fail(e, -EBADMSG, "its answer is not understood: %s", a.text);
 }
 
-static int remove_there(const struct destination *d, struct http *h, const char *user, int64_t *ret_had,
+static int remove_there(const struct destination *d, struct link *l, const char *user, int64_t *ret_had,
 			int64_t *ret_left, struct error *e)
 {
 	const struct timespec pause = {0, LOOK_AGAIN_NS};
 	struct http_answer a;
 	time_t until = time(NULL) + (time_t)d->timeout_s;
-	int rc = count_there(d, h, user, ret_had, e);
+	int rc = count_there(d, l, user, ret_had, e);
 	*ret_left = *ret_had;
 	if (rc < 0 || *ret_had == 0)
 		return rc;
-	rc = request(d, h, user, FORGET_REMOVE, &a, e);
-	while (rc == 0 && (rc = count_there(d, h, user, ret_left, e)) == 0 && *ret_left > 0 && time(NULL) <= until)
+	rc = request(d, l, user, FORGET_REMOVE, &a, e);
+	while (rc == 0 && (rc = count_there(d, l, user, ret_left, e)) == 0 && *ret_left > 0 && time(NULL) <= until)
 		nanosleep(&pause, NULL);
 	return rc;
 }
@@ -208,11 +212,11 @@ static int forget_file(struct state *s, const struct destination *d, const char 
 	return EXIT_DONE;
 }
 
-static int forget_server(const struct destination *d, struct http *h, const char *user, FILE *to)
+static int forget_server(const struct destination *d, struct link *l, const char *user, FILE *to)
 {
 	struct error why = {""};
 	int64_t had, left;
-	if (remove_there(d, h, user, &had, &left, &why) < 0)
+	if (remove_there(d, l, user, &had, &left, &why) < 0)
 		return say_failure(d, why.text, to);
 	if (left > 0) {
 		fprintf(to, "%s: %lld records are there still; run this again\n", d->name, (long long)left);
@@ -225,15 +229,15 @@ static int forget_server(const struct destination *d, struct http *h, const char
 	return EXIT_DONE;
 }
 
-int publish_forget_there(struct state *s, const struct destination *d, struct http *h, const char *user, FILE *to)
+int publish_forget_there(struct state *s, const struct destination *d, struct link *l, const char *user, FILE *to)
 {
 	struct error why = {""};
 	if (d->dead_letters != NULL && dead_forget(d->dead_letters, user, &why) < 0)
 		return say_failure(d, why.text, to);
 	if (d->kind->append != NULL)
 		return forget_file(s, d, user, to);
-	if (d->kind->forget != NULL)
-		return forget_server(d, h, user, to);
+	if (d->kind->forget != NULL || d->kind->store != NULL)
+		return forget_server(d, l, user, to);
 	if (d->kind->add != NULL) {
 		fprintf(to, "%s: has sums, and no user's name\n", d->name);
 		return EXIT_DONE;

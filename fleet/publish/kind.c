@@ -2,6 +2,7 @@
 #include "fleet/publish/kind.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct publish_kind *const kinds[] = {
@@ -33,6 +34,13 @@ void publish_percent(struct buf *b, const char *text)
 			buf_u8(b, (uint8_t)*text);
 		else
 			buf_printf(b, "%%%02X", (unsigned char)*text);
+}
+
+int64_t publish_number(const char *answer)
+{
+	char *end;
+	long long n = strtoll(answer, &end, 10);
+	return end != answer && strspn(end, "\r\n") == strlen(end) ? n : -1;
 }
 
 void publish_label(struct buf *b, const char *text)

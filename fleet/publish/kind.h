@@ -37,6 +37,18 @@ struct publish_fate {
 	char why[ERROR_TEXT_MAX]; /* as the server says it */
 };
 
+struct http_answer; /* http.h */
+
+/* For kinds that speak no HTTP. What came of it is said as if they did. */
+struct publish_store {
+	void *(*create)(const struct destination *d); /* NULL without memory */
+	void (*destroy)(void *of);
+	void (*put)(void *of, const struct destination *d, const struct publish_batch *b, const struct buf *body,
+		    struct http_answer *ret_a);
+	void (*reach)(void *of, struct http_answer *ret_a);
+	void (*forget)(void *of, const char *user, enum publish_step step, struct http_answer *ret_a);
+};
+
 struct publish_kind {
 	const char *name, *content_type;
 	/* What a destination of this kind lacks, or NULL. */
@@ -64,17 +76,19 @@ struct publish_kind {
 	const char *method; /* NULL: POST */
 	/* Set for kinds that append to a file in place of a request. */
 	void (*append)(const struct publish_batch *b, struct buf *ret_body);
+	const struct publish_store *store; /* in place of url, headers and forget */
 };
 
 #define PUBLISH_KINDS(ROW) \
 	ROW(influxdb) \
 	ROW(clickhouse) \
 	ROW(elasticsearch) \
+	ROW(postgresql) \
 	ROW(pushgateway) \
 	ROW(webhook) \
 	ROW(file) \
 	/* one row a kind */
-#define PUBLISH_KIND_NAMES "influxdb, clickhouse, elasticsearch, pushgateway, webhook or file"
+#define PUBLISH_KIND_NAMES "influxdb, clickhouse, elasticsearch, postgresql, pushgateway, webhook or file"
 
 #define DECLARE_KIND(name) extern const struct publish_kind publish_##name;
 PUBLISH_KINDS(DECLARE_KIND)
@@ -86,5 +100,7 @@ const struct publish_kind *publish_kind_find(const char *name);
 void publish_base(const struct destination *d, struct buf *b);
 /* text with all but letters, digits and -._~ as %XX (RFC 3986). */
 void publish_percent(struct buf *b, const char *text);
+/* An answer that is a number alone; -1 for any other. */
+int64_t publish_number(const char *answer);
 /* text as the value of a label in Prometheus' text format, without its quotes. */
 void publish_label(struct buf *b, const char *text);

@@ -8,7 +8,6 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *missing(const struct destination *d)
@@ -100,13 +99,6 @@ static bool forget(const struct destination *d, const char *user, enum publish_s
 	return true;
 }
 
-static int64_t left(const char *answer)
-{
-	char *end;
-	long long n = strtoll(answer, &end, 10);
-	return end != answer && strspn(end, "\r\n") == strlen(end) ? n : -1;
-}
-
 const struct publish_kind publish_clickhouse = {
 	.name = "clickhouse",
 	.content_type = "application/x-ndjson",
@@ -114,5 +106,5 @@ const struct publish_kind publish_clickhouse = {
 	.url = url,
 	.encode = encode,
 	.forget = forget,
-	.left = left,
+	.left = publish_number,
 };

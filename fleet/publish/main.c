@@ -5,6 +5,7 @@
 #include "fleet/publish/forget.h"
 #include "fleet/publish/metrics.h"
 #include "fleet/publish/program.h"
+#include "fleet/publish/question.h"
 #include "fleet/publish/send.h"
 #include "fleet/publish/take.h"
 
@@ -21,8 +22,8 @@
 #define INTERVAL_S 30
 
 struct options {
-	const char *config, *state, *metrics, *forget_user;
-	bool follow, dry_run, check, status, dead, revive, forget, json, account;
+	const char *config, *state, *metrics, *forget_user, *query;
+	bool follow, dry_run, check, status, dead, revive, forget, json, account, csv;
 	int64_t interval_ns;
 	char **paths;
 	int npaths;
@@ -44,7 +45,7 @@ struct publisher {
 	const struct options *o;
 	struct policy *policy;
 	struct destinations all;
-	struct http *http[DESTINATIONS_MAX]; /* NULL: a file */
+	struct link *links[DESTINATIONS_MAX];
 	struct state s;
 	struct take_counts taken, ever; /* in the last round; since this program began */
 	struct seen seen;
@@ -138,7 +139,7 @@ static void *send_rounds(void *context)
 	struct publisher *p = x->p;
 	unsigned done = 0;
 	while (x->rc == 0 && !stopped && wait_for_round(p, &done)) {
-		x->rc = publish_send(&p->s, &p->all.all.at[x->at], p->http[x->at], &stopped, &x->e);
+		x->rc = publish_send(&p->s, &p->all.all.at[x->at], p->links[x->at], &stopped, &x->e);
 		if (x->rc == 0)
 			x->rc = put_metrics(p, &x->e);
 	}
@@ -274,7 +275,7 @@ static int check(struct publisher *p)
 	int code = EXIT_DONE;
 	for (size_t i = 0; i < p->all.all.n; i++) {
 		char text[256];
-		if (publish_reach(&p->all.all.at[i], p->http[i], text) < 0)
+		if (publish_reach(&p->all.all.at[i], p->links[i], text) < 0)
 			code = EXIT_BAD_INPUT;
 		printf("%s: %s\n", p->all.all.at[i].name, text);
 	}
@@ -294,7 +295,7 @@ static int forget_user(struct publisher *p, struct error *e)
 {
 	int worst = EXIT_DONE, rc = publish_forget_here(&p->s, p->o->forget_user, e);
 	for (size_t i = 0; i < p->all.all.n && rc == 0; i++) {
-		int code = publish_forget_there(&p->s, &p->all.all.at[i], p->http[i], p->o->forget_user, stdout);
+		int code = publish_forget_there(&p->s, &p->all.all.at[i], p->links[i], p->o->forget_user, stdout);
 		worst = code > worst ? code : worst;
 	}
 	return rc < 0 ? rc : worst;
@@ -314,8 +315,9 @@ static int read_config(struct publisher *p, struct error *e)
 		return -EINVAL;
 	if (p->all.all.n == 0)
 		return fail(e, -ENOENT, "%s: has no [destination NAME]; mpitrace-publish(1) shows some", p->o->config);
-	bool looks =
-		p->o->check || p->o->status || p->o->dead || p->o->revive || p->o->forget || p->o->forget_user != NULL;
+	const struct options *o = p->o;
+	bool looks = o->check || o->status || o->dead || o->revive || o->forget || o->forget_user != NULL ||
+		     o->query != NULL;
 	return looks || p->o->npaths > 0 || *p->outbox != '\0'
 		       ? 0
 		       : fail(e, -ENOENT, "%s: names no outbox; say which PATH to take records from", p->o->config);
@@ -324,7 +326,7 @@ static int read_config(struct publisher *p, struct error *e)
 static int connect_all(struct publisher *p, struct error *e)
 {
 	for (size_t i = 0; i < p->all.all.n; i++)
-		if (p->all.all.at[i].kind->append == NULL && (p->http[i] = http_create(&p->all.all.at[i])) == NULL)
+		if ((p->links[i] = link_create(&p->all.all.at[i])) == NULL)
 			return fail(e, -ENOMEM, "out of memory, or libcurl cannot do what is asked");
 	return 0;
 }
@@ -333,6 +335,12 @@ static int work(struct publisher *p, struct error *e)
 {
 	const struct options *o = p->o;
 	bool copy = o->dry_run || o->status || o->dead;
+	if (o->query != NULL)
+		return publish_question(&p->all, o->query,
+					o->json	 ? QUERY_JSON
+					: o->csv ? QUERY_CSV
+						 : QUERY_TEXT,
+					stdout, e);
 	int rc = connect_all(p, e);
 	if (rc == 0 && o->check)
 		return check(p);
@@ -374,8 +382,8 @@ static int publish(const struct options *o)
 	if (rc == 0)
 		rc = work(&p, &e);
 	state_close(&p.s);
-	for (size_t i = 0; i < DESTINATIONS_MAX; i++)
-		http_destroy(p.http[i]);
+	for (size_t i = 0; i < p.all.all.n; i++)
+		link_destroy(&p.all.all.at[i], p.links[i]);
 	seen_done(&p.seen);
 	destinations_done(&p.all);
 	policy_free(p.policy);
@@ -413,6 +421,10 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->json = true;
 	else if (key == 'a')
 		o->account = true;
+	else if (key == 'q')
+		o->query = value;
+	else if (key == 'C')
+		o->csv = true;
 	else if (key != 'i' || option_seconds(value, &o->interval_ns) < 0)
 		return usage_error("publish",
 				   key == 'i' ? "--interval takes seconds" : "unknown option, or its value is missing");
@@ -435,6 +447,8 @@ int main(int argc, char **argv)
 					      {"json", no_argument, NULL, 'j'},
 					      {"sacct", no_argument, NULL, 'a'},
 					      {"forget-user", required_argument, NULL, 'u'},
+					      {"query", required_argument, NULL, 'q'},
+					      {"csv", no_argument, NULL, 'C'},
 					      {NULL, 0, NULL, 0}};
 	struct options o = {
 		.config = POLICY_FILE, .state = PUBLISH_STATE, .interval_ns = INTERVAL_S * INT64_C(1000000000)};
@@ -452,6 +466,8 @@ int main(int argc, char **argv)
 	bool looks = o.dry_run || o.check || o.status || o.dead || o.revive || o.forget || o.follow;
 	if (o.forget_user != NULL && (*o.forget_user == '\0' || looks || argc - 1 > optind))
 		return usage_error("publish", "--forget-user takes the name of a user, and goes with no other work");
+	if (o.query != NULL && (looks || o.forget_user != NULL || argc - 1 > optind))
+		return usage_error("publish", "--query goes with no other work");
 	o.paths = argv + 1 + optind;
 	o.npaths = argc - 1 - optind;
 	return publish(&o);

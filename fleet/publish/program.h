@@ -5,7 +5,8 @@
 #define PUBLISH_SUMMARY "job records to the databases that the site runs"
 #define PUBLISH_USAGE \
 	"publish [PATH...] [--config FILE] [--state FILE] [--follow [--interval S]] [--dry-run] [--check] [--status] " \
-	"[--dead] [--revive] [--forget] [--forget-user NAME] [--metrics FILE] [--json] [--sacct]"
+	"[--dead] [--revive] [--forget] [--forget-user NAME] [--metrics FILE] [--json] [--sacct] [--query SQL " \
+	"[--csv]]"
 /* In an outbox: its time is that of the beginning of the last time that all of it was taken; files that are younger
  * have not been (`mpitrace fleet ingest --remove` asks). Belongs to the directory's owner, or does not count. */
 #define PUBLISH_STAMP ".published"

@@ -214,7 +214,7 @@ static int judge(struct state *s, const struct destination *d, const struct batc
 	return rc == 0 ? postpone(s, d, a->text, a->retry_after_s, e) : rc;
 }
 
-static int request(struct state *s, const struct destination *d, struct http *h, const struct publish_batch *p,
+static int request(struct state *s, const struct destination *d, struct link *l, const struct publish_batch *p,
 		   const struct batch *b, const struct buf *plain, struct error *e)
 {
 	_cleanup_buf_ struct buf packed = {0}, url = {0}, lines = {0};
@@ -231,11 +231,21 @@ static int request(struct state *s, const struct destination *d, struct http *h,
 		rc = fail(e, -ENOMEM, "out of memory");
 	state_turn_end();
 	if (rc == 0)
-		rc = http_send(h, (const char *)url.data, (const char *)lines.data, body, &a, e);
+		rc = http_send(l->http, (const char *)url.data, (const char *)lines.data, body, &a, e);
 	state_turn_begin();
 	if (lines.data != NULL)
 		explicit_bzero(lines.data, lines.cap_bytes);
 	return rc == 0 ? judge(s, d, b, &a, p->totals, e) : rc;
+}
+
+static int store(struct state *s, const struct destination *d, struct link *l, const struct publish_batch *p,
+		 const struct batch *b, const struct buf *body, struct error *e)
+{
+	struct http_answer a = {0};
+	state_turn_end();
+	d->kind->store->put(l->store, d, p, body, &a);
+	state_turn_begin();
+	return judge(s, d, b, &a, p->totals, e);
 }
 
 /* ---- a batch ---- */
@@ -262,7 +272,7 @@ static int encode(struct state *s, const struct destination *d, const struct bat
 }
 
 /* 1: not now. */
-static int send_one(struct state *s, const struct destination *d, struct http *h, const struct batch *b,
+static int send_one(struct state *s, const struct destination *d, struct link *l, const struct batch *b,
 		    struct error *e)
 {
 	_cleanup_buf_ struct buf body = {0};
@@ -270,12 +280,14 @@ static int send_one(struct state *s, const struct destination *d, struct http *h
 	struct publish_batch p;
 	int rc = encode(s, d, b, &totals, &p, &body, e);
 	if (rc == 0)
-		rc = d->kind->append != NULL ? append(s, d, b, &body, e) : request(s, d, h, &p, b, &body, e);
+		rc = d->kind->append != NULL  ? append(s, d, b, &body, e)
+		     : d->kind->store != NULL ? store(s, d, l, &p, b, &body, e)
+					      : request(s, d, l, &p, b, &body, e);
 	totals_done(&totals);
 	return rc;
 }
 
-static int send_all(struct state *s, const struct destination *d, struct http *h, const volatile sig_atomic_t *stop,
+static int send_all(struct state *s, const struct destination *d, struct link *l, const volatile sig_atomic_t *stop,
 		    struct error *e)
 {
 	struct state_counts c;
@@ -287,7 +299,7 @@ static int send_all(struct state *s, const struct destination *d, struct http *h
 		rc = state_batch(s, d, &b, e);
 		size_t n = b.records.n;
 		if (rc == 0 && n > 0)
-			rc = send_one(s, d, h, &b, e);
+			rc = send_one(s, d, l, &b, e);
 		batch_done(&b);
 		if (n == 0)
 			break;
@@ -295,11 +307,11 @@ static int send_all(struct state *s, const struct destination *d, struct http *h
 	return rc == 1 ? 0 : rc;
 }
 
-int publish_send(struct state *s, const struct destination *d, struct http *h, const volatile sig_atomic_t *stop,
+int publish_send(struct state *s, const struct destination *d, struct link *l, const volatile sig_atomic_t *stop,
 		 struct error *e)
 {
 	state_turn_begin();
-	int rc = send_all(s, d, h, stop, e);
+	int rc = send_all(s, d, l, stop, e);
 	state_turn_end();
 	return rc;
 }
@@ -321,18 +333,18 @@ int publish_show(struct state *s, const struct destination *d, FILE *to, struct 
 	return rc;
 }
 
-int publish_reach(const struct destination *d, struct http *h, char ret_text[256])
+int publish_reach(const struct destination *d, struct link *l, char ret_text[256])
 {
 	struct http_answer a = {0};
 	struct error e = {""};
-	if (h == NULL) {
+	if (d->kind->append != NULL) {
 		int fd = open(d->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640), rc = -errno;
 		snprintf(ret_text, 256, "%s", fd >= 0 ? "can be written" : strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return fd >= 0 ? 0 : rc;
 	}
-	int rc = http_reach(h, &a, &e);
+	int rc = link_reach(d, l, &a, &e);
 	snprintf(ret_text, 256, "%.255s", rc < 0 ? e.text : a.status == 200 ? "can be reached" : a.text);
 	return rc < 0 ? rc : a.status == 200 ? 0 : -EIO;
 }

@@ -17,13 +17,15 @@
 
 #define FLEET_SUMMARY "all jobs of a machine: collect their records, write or serve pages, ask"
 #define FLEET_USAGE \
-	"fleet ingest PATH... --db FILE [--remove] [--sacct] | fleet report --db FILE -o DIR [--user NAME | " \
+	"fleet ingest PATH... --db FILE [--keep DAYS] [--remove] [--sacct] | fleet report --db FILE -o DIR [--user " \
+	"NAME | " \
 	"--public K] [--days N] [--jobs N] [--timing] | fleet serve --db FILE [--port P] [--user NAME] [--token-file " \
 	"FILE [--user-header NAME " \
-	"[--all USER] [--leads FILE] [--site-key FILE]]] [--host NAME] | fleet query SQL --db FILE [--csv] [--json] " \
+	"[--all USER] [--leads FILE] [--site-key FILE]]] [--host NAME] | fleet query SQL [--db FILE | --config FILE] " \
+	"[--csv] [--json] " \
 	"| fleet " \
 	"monday --db FILE [--until DAY] [--url URL] [--json] | fleet forget --user NAME --db FILE | fleet " \
-	"check --db FILE"
+	"check --db FILE | fleet prune --keep DAYS --db FILE"
 
 #ifdef HAVE_FLEET
 #define FLEET_ROW(ROW) ROW(fleet)

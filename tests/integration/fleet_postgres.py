@@ -1,48 +1,16 @@
 #!/usr/bin/env python3
 """fleet_postgres.py - contrib/postgresql/fleet.sql takes what `fleet query --csv` gives, once however often it comes, and its sums are
 those of the database. A server of its own on a socket, in a directory that goes away. Environment: MAKE_FLEET, MPITRACE."""
-import glob
 import json
 import os
-import pwd
-import shutil
 import subprocess
 import sys
 import tempfile
 
+from postgresql import Server, find_server
 from trace import MPITRACE, Tests
 
 SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../contrib/postgresql/fleet.sql')
-
-
-def find_server():
-    found = sorted(glob.glob('/usr/lib/postgresql/*/bin/initdb') + glob.glob('/usr/pgsql-*/bin/initdb'))
-    return os.path.dirname(found[-1]) if found and shutil.which('psql') else None
-
-
-class Server:
-    """PostgreSQL does not run as root: then it runs as nobody."""
-
-    def __init__(self, programs, place):
-        self.data, self.programs = place + '/data', programs
-        self.user = pwd.getpwnam('nobody') if os.geteuid() == 0 else None
-        os.mkdir(self.data)
-        if self.user:
-            os.chown(self.data, self.user.pw_uid, self.user.pw_gid)
-            os.chmod(place, 0o755)
-        self.run('initdb', '-D', self.data, '-U', 'fleet', '-A', 'trust', '--no-sync', '-E', 'UTF8')
-        self.run('pg_ctl', '-D', self.data, '-w', '-l', self.data + '/log', '-o', "-c listen_addresses='' -c unix_socket_directories='%s' -c fsync=off" % self.data, 'start')
-
-    def run(self, program, *words):
-        who = {'user': self.user.pw_uid, 'group': self.user.pw_gid, 'extra_groups': []} if self.user else {}
-        subprocess.run([os.path.join(self.programs, program), *words], check=True, stdout=subprocess.DEVNULL, cwd=self.data, **who)
-
-    def psql(self, *words):
-        return subprocess.run(['psql', '-X', '-q', '-At', '-v', 'ON_ERROR_STOP=1', '-h', self.data, '-U', 'fleet', '-d', 'postgres', *words],
-                              capture_output=True, text=True)
-
-    def stop(self):
-        self.run('pg_ctl', '-D', self.data, '-m', 'immediate', 'stop')
 
 
 def fleet(*words, **more):

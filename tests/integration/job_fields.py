@@ -46,7 +46,9 @@ def main():
     database = asked.splitlines()[0].split(',')
     names = [r[0] for r in added]
     t.equal('job_list ends with them', database[-len(names):], names)
-    t.equal('PostgreSQL has the columns of job_list', columns_of(text_of('contrib/postgresql/fleet.sql')), database)
+    t.equal('PostgreSQL has the columns of job_list, and the record', columns_of(text_of('contrib/postgresql/fleet.sql')), database + ['record'])
+    view = re.search(r'VIEW mpitrace.job_list AS\s+SELECT (.*?)\s+FROM', text_of('contrib/postgresql/fleet.sql'), re.S).group(1)
+    t.equal('its job_list, too', re.sub(r'["\s]', '', view).split(','), database)
     t.equal('ClickHouse too, and the record', sorted(columns_of(text_of('contrib/clickhouse/fleet.sql'))), sorted(set(database) - {'key'} | {'record'}))
     t.equal('the manual names each', [n for n in names if '`%s`' % n not in text_of('docs/FLEET.md')], [])
     t.end()

@@ -1,4 +1,5 @@
 /* publish.c - what goes over the wire when names are hostile, and what the state does with batches. */
+#include "base/json.h"
 #include "fleet/publish/state.h"
 
 #include <criterion/criterion.h>
@@ -56,6 +57,47 @@ Test(influxdb, names_of_fields_are_escaped_and_numbers_without_value_left_out)
 					 "\"wait_s\":{\"a b,c=\\n\":0.5,\"none\":null}}");
 	cr_expect_str_eq(line, "mpitrace_job,id=i wait_a\\ b\\,c\\=?_s=0.5,complete=false 1\n");
 	free(line);
+}
+
+Test(postgresql, rows_have_the_columns_of_the_table)
+{
+	char *rows = encoded("postgresql",
+			     "{\"schema\":\"mpitrace/job/2\",\"id\":\"a'\\\"\\\\\",\"user\":\"x\\ny\",\"start\":"
+			     "\"2025-01-02T03:04:05Z\",\"exit_code\":9e17,\"energy_j\":0.5,\"end\":"
+			     "\"2025-01-02T03:04:06Z\",\"gpus\":null}");
+	cJSON *all = cJSON_Parse(rows), *row = cJSON_GetArrayItem(all, 0);
+	cr_assert_eq(cJSON_GetArraySize(all), 1, "%s", rows);
+	cr_expect_str_eq(json_text(row, "key", ""), "a'\"\\");
+	cr_expect_str_eq(json_text(row, "user", ""), "x?y", "as everywhere: fit for a terminal");
+	cr_expect_str_eq(json_text(row, "start", ""), "2025-01-02T03:04:05", "without a zone: the column has none");
+	cr_expect_str_eq(json_text(row, "end", ""), "2025-01-02T03:04:06");
+	cr_expect(cJSON_IsNull(json_item(row, "submit")));
+	cr_expect_str_eq(json_text(row, "exit_code", ""), "900000000000000000", "an integer has no exponent");
+	cr_expect(cJSON_IsNull(json_item(row, "gpus")));
+	cr_expect_eq(json_number(row, "energy_j"), 0.5);
+	cr_expect_null(json_item(row, "id"), "the server gives numbers");
+	cJSON_Delete(all);
+	free(rows);
+}
+
+Test(postgresql, what_a_destination_lacks_is_said)
+{
+	const struct publish_kind *k = publish_kind_find("postgresql");
+	struct destination d = {.kind = k};
+	if (strstr(k->missing(&d), "without libpq") != NULL)
+		cr_skip_test("built without libpq");
+	cr_expect_not_null(strstr(k->missing(&d), "host"));
+	d.host = "db.example.org";
+	cr_expect_not_null(strstr(k->missing(&d), "database"));
+	d.database = d.user = "x";
+	cr_expect_not_null(strstr(k->missing(&d), "ca ="), "over a network the server proves who it is");
+	d.sslmode = "require";
+	cr_expect_null(k->missing(&d));
+	d.sslmode = "prefer";
+	cr_expect_not_null(strstr(k->missing(&d), "sslmode"));
+	d.sslmode = NULL;
+	d.host = "/run/postgresql";
+	cr_expect_null(k->missing(&d));
 }
 
 Test(webhook, body_is_an_object_with_the_batch_and_its_records)
