@@ -83,6 +83,13 @@ static bool same_hash(const void *context, uint32_t at)
 	return true;
 }
 
+static int take_alert(void *context, const char *text, size_t len, const char *where, const char *owner,
+		      struct error *e)
+{
+	struct ingesting *i = context;
+	return ingest_alert(i->g, text, len, where, owner, e);
+}
+
 /* One that was left out stays for a week, so that somebody may look at it; then it would only fill the outbox. */
 static bool is_kept(void *context, const char *path, const struct stat *st)
 {
@@ -95,6 +102,7 @@ static bool is_kept(void *context, const char *path, const struct stat *st)
 static int each_path(const struct options *o, struct ingesting *i, uint64_t *unread, struct error *e)
 {
 	struct source_taker t = {.take = take,
+				 .alert = take_alert,
 				 .say = say,
 				 .unread = keep_in_mind,
 				 .had_no_room = &i->had_no_room,
@@ -187,6 +195,8 @@ static int ingest(const struct options *o)
 		printf(" (%llu because of their times)", (unsigned long long)c.doubtful);
 	if (i.waiting > 0)
 		printf(", %llu wait for Slurm's account", (unsigned long long)i.waiting);
+	if (c.alerts > 0)
+		printf(", %llu alerts of steps that hang", (unsigned long long)c.alerts);
 	printf("\n");
 	return c.refused + unread > 0 ? EXIT_PARTIAL : EXIT_DONE;
 }

@@ -15,10 +15,12 @@ static const char unused_names[] =
 	" FROM jobs UNION SELECT issue FROM jobs UNION SELECT cluster FROM jobs)";
 
 /* ?1: the number of the name. ?2: the name. ?3: as a word in a text, with a space on either side. */
-#define SET_ASIDE 1 /* the step that removes what was set aside */
+#define SET_ASIDE 1 /* the step that removes what was set aside, */
+#define ALERTS 2    /* and alerts */
 static const char *const steps[] = {
 	"DELETE FROM jobs WHERE user=?1",
 	"DELETE FROM set_aside WHERE substr(key, -length(?2)-1)=' '||?2",
+	"DELETE FROM alerts WHERE user=?2",
 	"DELETE FROM days WHERE user=?1",
 	"DELETE FROM user_programs WHERE user=?1",
 	"DELETE FROM weeks WHERE name=?1",
@@ -99,7 +101,7 @@ static int remove_all(struct fleet *f, const char *user, struct fleet_forgotten 
 	}
 	sqlite3_free(who.word);
 	*ret_n = (struct fleet_forgotten){changed[0], changed[SET_ASIDE]};
-	return rc == 0 && ret_n->jobs + ret_n->set_aside == 0
+	return rc == 0 && ret_n->jobs + ret_n->set_aside + changed[ALERTS] == 0
 		       ? fail(e, -ESRCH, "%s: no job of a user \"%.64s\"", f->path, user)
 		       : rc;
 }

@@ -1,5 +1,6 @@
 /* ingest.c - see ingest.h. */
 #include "fleet/ingest.h"
+#include "fleet/alerts.h"
 #include "fleet/job.h"
 #include "fleet/record.h"
 #include "fleet/record_read.h"
@@ -337,6 +338,17 @@ int ingest_record(struct ingest *g, const char *text, size_t len, const char *wh
 	cJSON_Delete(record);
 	if (rc == 0 && ++g->pending >= COMMIT_EVERY)
 		rc = ingest_commit(g, e);
+	return rc;
+}
+
+int ingest_alert(struct ingest *g, const char *text, size_t len, const char *where, const char *owner, struct error *e)
+{
+	const char *wrong;
+	bool is_new;
+	int rc = alerts_put(g->f, text, len, owner, &wrong, &is_new, e);
+	if (rc == 0 && wrong != NULL)
+		refuse(g, where, wrong);
+	g->counts.alerts += rc == 0 && is_new;
 	return rc;
 }
 

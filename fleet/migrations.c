@@ -208,6 +208,14 @@ static const char node_days[] =
 static const char by_account[] = "CREATE INDEX jobs_by_account ON jobs(account, loss_core_hours);"
 				 "CREATE INDEX days_by_account ON days(account);";
 
+/* Steps that hang, until their records come. */
+static const char alerts[] =
+	"CREATE TABLE alerts(claim TEXT PRIMARY KEY, id TEXT NOT NULL, user TEXT NOT NULL, cluster TEXT NOT NULL,"
+	" partition TEXT NOT NULL, since INTEGER NOT NULL, time INTEGER NOT NULL, alert TEXT NOT NULL) WITHOUT ROWID;"
+	"CREATE TRIGGER alert_over AFTER INSERT ON jobs BEGIN"
+	" DELETE FROM alerts WHERE (claim=new.key OR id=new.key) AND user=(SELECT name FROM names WHERE id=new.user);"
+	"END;";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
@@ -218,6 +226,7 @@ const struct fleet_migration fleet_migrations[] = {
 	{{mondays}},
 	{{node_days}},
 	{{by_account}},
+	{{alerts}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

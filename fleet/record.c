@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define SIGNAL_STATUS 128 /* and the signal, as a shell tells it */
 
@@ -80,6 +79,12 @@ static void put_counts(cJSON *to, const char *name, double value)
 
 /* ---- identity ---- */
 
+void record_step_id(const cJSON *job, const char *restart, char ret_id[RECORD_ID_MAX])
+{
+	snprintf(ret_id, RECORD_ID_MAX, "%.80s:%.40s.%.40s:%.20s", json_text(job, "cluster", ""),
+		 json_text(job, "job_id", ""), json_text(job, "step_id", ""), restart);
+}
+
 /* The same step has the same id, whoever makes the record and how often. Outside of Slurm nothing is unique but all of
  * it together. */
 static void put_id(const struct making *m)
@@ -87,8 +92,7 @@ static void put_id(const struct making *m)
 	char id[RECORD_ID_MAX];
 	const char *job = json_text(m->job, "job_id", "");
 	if (*job != '\0' && strcmp(job, "0") != 0) {
-		snprintf(id, sizeof(id), "%.80s:%.40s.%.40s:%.20s", json_text(m->job, "cluster", ""), job,
-			 json_text(m->job, "step_id", ""), json_text(m->job, "restart", "0"));
+		record_step_id(m->job, json_text(m->job, "restart", "0"), id);
 	} else {
 		char key[1024];
 		const cJSON *node = json_first(m->job, "nodes");
@@ -156,13 +160,9 @@ static void put_exit(const struct making *m)
 
 static void put_end(const struct making *m)
 {
-	struct tm tm = {0};
-	char text[32];
-	const char *end = strptime(json_text(m->job, "start", ""), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	double elapsed_s = json_number(m->job, "elapsed_s");
-	time_t t = end != NULL && elapsed_s >= 0 && elapsed_s < 1e9 ? timegm(&tm) + (time_t)llround(elapsed_s) : 0;
-	bool known = t > 0 && gmtime_r(&t, &tm) != NULL && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm) > 0;
-	json_put_text(m->out, "end", known ? text : NULL);
+	double start = record_time(json_text(m->job, "start", "")), elapsed_s = json_number(m->job, "elapsed_s");
+	bool known = elapsed_s >= 0 && elapsed_s < 1e9;
+	record_put_time(m->out, "end", known ? start + round(elapsed_s) : NAN);
 }
 
 static void put_resident(const struct making *m)

@@ -87,6 +87,8 @@ static void put_site(struct layout *l, const struct request_site *s)
 		layout_set(l, LAYOUT_ACCOUNT, s->account);
 	if (s->partition[0] != '\0')
 		layout_set(l, LAYOUT_PARTITION, s->partition);
+	if (s->alert_s != 0)
+		layout_set_number(l, LAYOUT_ALERT, s->alert_s);
 }
 
 int record_write(int step_fd, const struct record *r, struct error *e)

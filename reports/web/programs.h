@@ -13,7 +13,7 @@
 #define LIVE_SUMMARY "what each rank of a running job is in, who waits for whom, deadlocks"
 #define LIVE_USAGE \
 	"live JOB|DIR [--once] [--json] [--interval S] [--socket PATH] [--port P] [--view [--no-browser] [--linger " \
-	"S]]"
+	"S]] [--alert S [--policy FILE]]"
 
 #define FLEET_SUMMARY "all jobs of a machine: collect their records, write or serve pages, ask"
 #define FLEET_USAGE \
