@@ -216,6 +216,14 @@ static const char alerts[] =
 	" DELETE FROM alerts WHERE (claim=new.key OR id=new.key) AND user=(SELECT name FROM names WHERE id=new.user);"
 	"END;";
 
+/* What a record has beside the columns of job_list (fleet/details.h); of jobs from before nobody knows it. */
+static const char details[] =
+	"CREATE TABLE details(job INTEGER PRIMARY KEY, implementation TEXT, version TEXT, transports TEXT, modules TEXT,"
+	" io_read_bytes INTEGER, io_written_bytes INTEGER, io_s REAL);"
+	"CREATE TRIGGER details_removed AFTER DELETE ON jobs BEGIN DELETE FROM details WHERE job=old.id; END;"
+	"CREATE VIEW job_details AS SELECT j.id, j.key, d.implementation AS mpi_implementation, d.version AS mpi_version,"
+	" d.transports, d.modules, d.io_read_bytes, d.io_written_bytes, d.io_s FROM jobs j LEFT JOIN details d ON d.job=j.id;";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
@@ -227,6 +235,7 @@ const struct fleet_migration fleet_migrations[] = {
 	{{node_days}},
 	{{by_account}},
 	{{alerts}},
+	{{details}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

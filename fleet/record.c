@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "fleet/fields.h"
 #include "fleet/hours.h"
+#include "fleet/record_library.h"
 #include "fleet/record_nodes.h"
 
 #include "base/index.h"
@@ -19,9 +20,9 @@
 
 /* How much of each list; the first row that fits RECORD_BYTES_MADE is taken. */
 static const struct limits {
-	size_t nodes, issues, operations, sites, text_bytes;
-} tries[] = {{512, 5, 10, 5, 300}, {256, 5, 10, 5, 200}, {128, 3, 10, 3, 120},
-	     {32, 2, 5, 2, 80},	   {0, 1, 3, 1, 40},	 {0, 0, 0, 0, 20}};
+	size_t nodes, issues, operations, sites, text_bytes, names;
+} tries[] = {{512, 5, 10, 5, 300, 32}, {256, 5, 10, 5, 200, 16}, {128, 3, 10, 3, 120, 16},
+	     {32, 3, 5, 2, 80, 8},     {0, 3, 3, 1, 40, 8},	 {0, 0, 0, 0, 20, 0}};
 
 struct making {
 	const cJSON *analysis, *job;
@@ -263,6 +264,7 @@ static void put_issues(const struct making *m)
 		put_text(m, row, "severity", json_text(x, "severity", NULL));
 		put_number(row, "loss_s", json_number(x, "loss_s"));
 		put_number(row, "gain", json_number(json_item(x, "gain"), "share"));
+		put_number(row, "gain_s", json_number(json_item(x, "gain"), "s"));
 		const char *what = json_text(x, "what", "");
 		put_text(m, row, "what", m->source->without_paths && strchr(what, '/') != NULL ? NULL : what);
 	}
@@ -332,6 +334,7 @@ static char *make(struct making *m)
 	put_sites(m);
 	put_io(m);
 	put_rest(m);
+	record_put_library(m->out, m->analysis, m->limits->names);
 	record_put_hours(m->out);
 	record_put_nodes(m->out, m->analysis, m->limits->nodes);
 	char *text = json_print(m->out);

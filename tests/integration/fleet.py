@@ -186,6 +186,24 @@ def account(t, place):
     t.equal('of a job that was requeued, the run that the record is of', ask(db, "select account, state from job_list where key='z'"), [{'account': 'proj', 'state': 'CANCELLED'}])
 
 
+def details(t, place):
+    """What a record has beside the columns of job_list."""
+    db, path = place + '/details.db', made(place + '/details.ndjson', 3)
+    records = [json.loads(x) for x in lines(path)]
+    records[0].update(mpi={'implementation': 'Open MPI', 'version': '4.1.4'}, transports=['pml ob1', 'btl tcp'], modules=['gcc/12', 'openmpi/4'],
+                      modules_left_out=1, io={'read_bytes': 5, 'written_bytes': 1 << 40, 'time_s': 2.5})
+    records[1].update(mpi=7, transports=[3, 'x' * 9000, 'btl tcp'], modules='all', io=[])
+    with open(path, 'w') as f:
+        f.writelines(json.dumps(r) + '\n' for r in records)
+    fleet('ingest', path, '--db', db)
+    rows = [tuple(r.values())[2:] for r in ask(db, 'select * from job_details order by id')]
+    t.equal('details of a job have columns', rows[0], ('Open MPI', '4.1.4', 'pml ob1,btl tcp', 'gcc/12,openmpi/4', 5, 1 << 40, 2.5))
+    t.equal('of what is none, and of records of before, there are none', rows[1:], [(None, None, '', None, None, None, None), (None,) * 7])
+    fleet('ingest', path, '--db', db)
+    t.equal('they go with their job', (fleet('forget', '--user', records[0]['user'], '--db', db).returncode, ask(db, "select count(*) as n from details where version='4.1.4'")),
+            (0, [{'n': 0}]))
+
+
 def outbox(t, place):
     box, db = place + '/box', place + '/box.db'
     os.mkdir(box)
@@ -607,6 +625,7 @@ def main():
     with tempfile.TemporaryDirectory() as place:
         ingest(t, place)
         account(t, place)
+        details(t, place)
         outbox(t, place)
         at_once(t, place)
         killed(t, place)

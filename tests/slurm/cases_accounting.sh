@@ -70,12 +70,14 @@ with_job_records() {
 	policy_is <<-END
 		[defaults]
 		outbox = $WORK/outbox
+		record_modules = yes
 	END
-	job=$(as_user sbatch --parsable --mpitrace -N2 -n2 -A projb -p other -o record.txt --wrap "srun -K -n2 $RING 5 kill=9") || return
+	job=$(as_user env LOADEDMODULES="gcc/12.2:/home/alice/own:openmpi/4.1.4" sbatch --parsable --mpitrace -N2 -n2 -A projb -p other -o record.txt --wrap "srun -K -n2 $RING 5 kill=9") || return
 	eventually "its record" with_outbox_of 1 || fails "$(cat "$CASE_DIR"/record.txt)" || return
 	same "of whom, where, and how it ended" "$job 0 $user projb other ring 2 2" \
 		"$(with_field '" ".join(map(str, (r["job_id"], r["step_id"], r["user"], r["account"], r["partition"], r["program"].split("/")[-1], r["nodes"], r["ranks"])))')" || return
 	same "what became of it" "['death']" "$(with_field '[i["issue"] for i in r["issues"]][:1]')" || return
+	same "environment modules" "['gcc/12.2', 'openmpi/4.1.4'] 1" "$(with_field '"%s %s" % (r["modules"], r["modules_left_out"])')" || return
 	same "whose file" "$user" "$(find "$WORK/outbox" -name '*.job.json' -printf %u)" || return
 	mpitrace fleet ingest "$WORK/outbox" --db "$CASE_DIR/fleet.db" >"$CASE_DIR/ingest" || fails "$(cat "$CASE_DIR/ingest")" || return
 	same "in the database" "$user,projb,other" "$(mpitrace fleet query --db "$CASE_DIR/fleet.db" --csv "select user, account, partition from job_list" | tail -n 1 | tr -d '\r')" || return
