@@ -29,11 +29,11 @@ struct alerting {
 
 enum found { FOUND_NOTHING, FOUND_WAITING, FOUND_HANGS };
 
-/* Is anybody in one call for half of the time? */
+/* Is anybody in one call for a quarter of the time? The agent says so of a half, and the last sample is older. */
 static bool anybody_stands(const struct alerting *a, const struct snapshot *l)
 {
 	for (size_t r = 0; r < l->ranks.n; r++)
-		if (l->ranks.at[r].state == LIVE_MPI && l->ranks.at[r].since_s >= a->after_s / 2)
+		if (l->ranks.at[r].state == LIVE_MPI && l->ranks.at[r].since_s >= a->after_s / 4)
 			return true;
 	return false;
 }

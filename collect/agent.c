@@ -304,6 +304,7 @@ static void step_has_ended(struct agent *a)
 {
 	a->snapshots.node.agent_ns = own_time_ns();
 	a->snapshots.node.agent_beside_ns = beside_ns(&a->beside);
+	standstill_end(&a->standstill);
 	set_priority(false);
 }
 

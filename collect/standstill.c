@@ -68,6 +68,12 @@ void standstill_look(struct standstill *s, const struct process *processes, uint
 	mark(s);
 }
 
+void standstill_end(struct standstill *s)
+{
+	s->stands = false;
+	mark(s);
+}
+
 int64_t standstill_gap_ns(const struct standstill *s)
 {
 	return s->stands ? s->after_ns / 2 : 0;

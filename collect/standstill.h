@@ -22,5 +22,7 @@ struct standstill {
 void standstill_begin(struct standstill *s, const struct layout *layout, const char *ranks);
 /* To be called often. */
 void standstill_look(struct standstill *s, const struct process *processes, uint32_t n, const struct tick_sample *now);
+/* The step is over: nobody need look any more. */
+void standstill_end(struct standstill *s);
 /* The longest gap between samples at the moment, 0: any. */
 int64_t standstill_gap_ns(const struct standstill *s);

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,11 +62,21 @@ static double since_all(const struct snapshot *l)
 	return (double)l->realtime_ns / 1e9 - (isfinite(since_s) ? since_s : 0);
 }
 
+/* Stopped by a signal or a debugger, or where no signal reaches it: frozen with its control group, as Slurm suspends
+ * jobs, or in the file system. */
+static bool is_held(const struct live_thread *t)
+{
+	return t->has_system && t->system.run_state != 0 && strchr("TtD", t->system.run_state) != NULL;
+}
+
 bool verdict_is_held(const struct snapshot *l)
 {
-	for (size_t r = 0; r < l->ranks.n; r++)
-		if (l->ranks.at[r].stopped)
-			return true;
+	for (size_t r = 0; r < l->ranks.n; r++) {
+		const struct live_process *p = l->ranks.at[r].state != LIVE_ENDED ? l->ranks.at[r].process : NULL;
+		for (size_t i = 0; p != NULL && i < p->threads.n; i++)
+			if (is_held(&p->threads.at[i]))
+				return true;
+	}
 	return false;
 }
 

@@ -190,9 +190,13 @@ Test(live_waits, two_that_receive_from_each_other_hang_since_the_last_of_them_ca
 	cr_assert(verdict_hangs(&l, 1.4, &since, &key));
 	cr_expect_float_eq(since, 98.5, 1e-6);
 	cr_expect_neq(key, 0);
-	ranks[1].stopped = true;
-	cr_expect_not(verdict_hangs(&l, 1.4, &since, &key), "somebody is stopped by a signal");
-	ranks[1].stopped = false;
+	for (const char *state = "TtD"; *state != '\0'; state++) {
+		live_threads[1][0].has_system = true;
+		live_threads[1][0].system.run_state = (uint8_t)*state;
+		cr_expect_not(verdict_hangs(&l, 1.4, &since, &key), "somebody is stopped: %c", *state);
+	}
+	live_threads[1][0].system.run_state = 'S';
+	cr_expect(verdict_hangs(&l, 1.4, &since, &key));
 	is_in(1, 0, BCAST);
 	step_processes[1].open.n = 0;
 	ranks[1].state = LIVE_USEFUL;
