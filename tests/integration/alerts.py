@@ -20,8 +20,8 @@ NOBODY = pwd.getpwnam('nobody')
 class Hanging:
     """stuck.c under an agent that is told to look for who stands still."""
 
-    def __init__(self, place, what, program):
-        self.step = Step(place, 'alert-' + what, alert=AFTER, job_id=4711, step_id=3, cluster='c', partition='long')
+    def __init__(self, place, name, what, program):
+        self.step = Step(place, 'alert-' + name, alert=AFTER, job_id=4711, step_id=3, cluster='c', partition='long')
         self.agent = self.step.attentive_agent()
         self.run = subprocess.Popen(['mpirun', '-n', str(RANKS), program, what, 'for ever'], env=self.step.env, cwd=place.dir,
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, start_new_session=True)
@@ -69,7 +69,7 @@ def readable(place, out):
 def hangs(t, place, program):
     who = place.flavour + ', a deadlock: '
     box, words, how = site(place, 'hangs')
-    with Hanging(place, 'receives', program) as h:
+    with Hanging(place, 'hangs', 'receives', program) as h:
         t.check(who + 'the agent notices that somebody stands still', h.waits(TIMEOUT), os.listdir(h.step.dir + '/ranks'))
         readable(place, h.step.out)
         run = subprocess.run([*words, h.step.out], capture_output=True, text=True, timeout=TIMEOUT, **how)
@@ -103,7 +103,7 @@ def goes_on(t, place, program):
     """Whoever computes may come back; whoever is stopped had no time to."""
     who = place.flavour + ', '
     box, words, how = site(place, 'computes')
-    with Hanging(place, 'computes', program) as h:
+    with Hanging(place, 'computes', 'computes', program) as h:
         t.check(who + 'a computing rank: somebody stands still', h.waits(TIMEOUT), None)
         readable(place, h.step.out)
         look = subprocess.Popen([*words, h.step.out], stderr=subprocess.PIPE, **how)
@@ -113,7 +113,7 @@ def goes_on(t, place, program):
         look.terminate()
         look.communicate()
     box, words, how = site(place, 'stopped')
-    with Hanging(place, 'receives', program) as h:
+    with Hanging(place, 'stopped', 'receives', program) as h:
         t.check(who + 'stopped ranks: somebody stands still', h.waits(TIMEOUT), None)
         for pid in h.pids():
             os.kill(pid, signal.SIGSTOP)
