@@ -105,6 +105,7 @@ def of_whom(t, place):
         os.remove(path)
         t.check('one that speaks for another user is left out', run.returncode == 4 and 'another user' in run.stderr, run)
     for text, why in (('{', 'is not an alert'), (json.dumps(alert_of(a, id='')), 'no id'), (json.dumps(alert_of(a, since=None)), 'when it was'),
+                      (json.dumps(alert_of(a, since=stamp(0), time=stamp(9))), 'when it was'),
                       (json.dumps(alert_of(a, time='2400-01-01T00:00:00Z')), 'to come'), ('x' * 5000, '4,096')):
         leave(site, None, text=text)
         run = ingest(site)
@@ -113,6 +114,8 @@ def of_whom(t, place):
     path = leave(site, alert_of(a))
     slot = path.replace('-u%d-0.alert.json' % os.geteuid(), '-nn1-0.alert.slot')
     open(slot, 'w').close()
+    for name in (path, slot):
+        os.utime(name, (time.time() - 86400,) * 2)
     ingest(site, '--remove')
     t.check('files stay for two days, so that no name is free before', os.path.exists(path) and os.path.exists(slot), os.listdir(site.outbox))
     for name in (path, slot):

@@ -68,8 +68,9 @@ def main():
     wrong = [r['key'] for r in rows if abs(r['core_hours'] * 3600 - r['alloc_cpus'] * r['elapsed_s']) > 1e-3 * r['core_hours'] * 3600]
     count = len({r['job'] for r in rows})
     states = collections.Counter(r['state'] for r in rows)
+    jobs_were = collections.Counter(said.split()[0] for runs in sacct(sorted({r['job'] for r in rows}), 'state', True).values() for said in runs)
     print('# %d steps of %d jobs, %d fields each, %d differ; core-hours of %d are not those of their processors' % (len(rows), count, len(WHOLE) + len(STEP), len(bad), len(wrong)))
-    print('# %s; what sacct had: %s' % (', '.join('%s %d' % x for x in states.most_common()), ', '.join('%s %d' % x for x in compared.items())))
+    print('# runs of jobs: %s; steps: %s; what sacct had: %s' % (', '.join('%s %d' % x for x in jobs_were.most_common()), ', '.join('%s %d' % x for x in states.most_common()), ', '.join('%s %d' % x for x in compared.items())))
     sys.exit(bool(bad or wrong) or count < int(jobs))
 
 
