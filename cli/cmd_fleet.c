@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "fleet/estimate.h"
 #include "fleet/forget.h"
+#include "fleet/links.h"
 #include "fleet/monday.h"
 #include "fleet/query.h"
 #include "fleet/report.h"
@@ -26,7 +27,7 @@
 #define REFUSED_KEPT_S (7 * 86400) /* and one that is no record for somebody to look at it */
 
 struct options {
-	const char *db, *out, *user, *url, *until;
+	const char *db, *out, *user, *url, *until, *topology;
 	bool remove, csv, json, timing, account;
 	long days, jobs, public_least;
 	char **paths;
@@ -169,10 +170,12 @@ static int ingest(const struct options *o)
 	struct ingesting i = {0};
 	uint64_t unread = 0;
 	int64_t began = (int64_t)time(NULL);
-	if (o->npaths == 0)
+	if (o->npaths == 0 && o->topology == NULL)
 		return usage_error("fleet", "ingest needs records, traces, or directories with them");
 	if (fleet_open(o->db, FLEET_CREATE, &f, &e) < 0)
 		return complain(&e);
+	if (o->topology != NULL && links_topology(&f, o->topology, &e) < 0)
+		return fleet_close(&f), complain(&e);
 	i.g = ingest_begin(&f, say, &i, &e);
 	int rc = i.g != NULL ? each_path(o, &i, &unread, &e) : -1;
 	struct ingest_counts c = i.g != NULL ? ingest_counts(i.g) : (struct ingest_counts){0};
@@ -342,6 +345,8 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->json = true;
 	else if (key == 't')
 		o->timing = true;
+	else if (key == 'T')
+		o->topology = value;
 	else if (key == 'a')
 		o->account = true;
 	else if (key == 'p') {
@@ -358,14 +363,21 @@ static int parse_option(struct options *o, int key, const char *value)
 
 static int fleet(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{"db", required_argument, NULL, 'd'},	  {"output", required_argument, NULL, 'o'},
-		{"user", required_argument, NULL, 'u'},	  {"remove", no_argument, NULL, 'r'},
-		{"csv", no_argument, NULL, 'c'},	  {"json", no_argument, NULL, 'j'},
-		{"timing", no_argument, NULL, 't'},	  {"days", required_argument, NULL, 'D'},
-		{"sacct", no_argument, NULL, 'a'},	  {"url", required_argument, NULL, 'l'},
-		{"until", required_argument, NULL, 'U'},  {"jobs", required_argument, NULL, 'J'},
-		{"public", required_argument, NULL, 'p'}, {NULL, 0, NULL, 0}};
+	static const struct option names[] = {{"db", required_argument, NULL, 'd'},
+					      {"output", required_argument, NULL, 'o'},
+					      {"user", required_argument, NULL, 'u'},
+					      {"remove", no_argument, NULL, 'r'},
+					      {"csv", no_argument, NULL, 'c'},
+					      {"json", no_argument, NULL, 'j'},
+					      {"timing", no_argument, NULL, 't'},
+					      {"days", required_argument, NULL, 'D'},
+					      {"sacct", no_argument, NULL, 'a'},
+					      {"url", required_argument, NULL, 'l'},
+					      {"until", required_argument, NULL, 'U'},
+					      {"jobs", required_argument, NULL, 'J'},
+					      {"public", required_argument, NULL, 'p'},
+					      {"topology", required_argument, NULL, 'T'},
+					      {NULL, 0, NULL, 0}};
 	struct options o = {.days = 31, .jobs = 1000};
 	const struct what *what = NULL;
 	int c, code = -1;

@@ -1,6 +1,7 @@
 /* estimate.c - see estimate.h. */
 #include "fleet/estimate.h"
 #include "fleet/changes.h"
+#include "fleet/links.h"
 #include "fleet/nodes.h"
 
 #include <errno.h>
@@ -181,6 +182,8 @@ static int estimate(struct fleet *f, struct error *e)
 		rc = put_node_days(f, &scan, effects, e);
 	if (rc == 0)
 		rc = put_changes(f, &changes, e);
+	if (rc == 0)
+		rc = links_estimate(f, &scan, e);
 	if (rc == 0)
 		rc = fleet_run(f, sums_by_time, e);
 	if (rc == 0)

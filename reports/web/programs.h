@@ -17,7 +17,8 @@
 
 #define FLEET_SUMMARY "all jobs of a machine: collect their records, write or serve pages, ask"
 #define FLEET_USAGE \
-	"fleet ingest PATH... --db FILE [--remove] [--sacct] | fleet report --db FILE -o DIR [--user NAME | " \
+	"fleet ingest PATH... --db FILE [--remove] [--sacct] [--topology FILE] | fleet report --db FILE -o DIR " \
+	"[--user NAME | " \
 	"--public K] [--days N] [--jobs N] [--timing] | fleet serve --db FILE [--port P] [--user NAME] [--token-file " \
 	"FILE [--user-header NAME " \
 	"[--all USER] [--leads FILE] [--site-key FILE]]] [--host NAME] | fleet query SQL --db FILE [--csv] [--json] " \
