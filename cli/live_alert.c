@@ -116,7 +116,7 @@ int live_alert(const char *what, double after_s, const char *policy_file)
 	}
 	snapshot_done(&a.before);
 	site_outbox_done(&a.outbox);
-	if (rc == -EAGAIN || rc == -ENODATA) /* the next look may find more */
+	if (rc == -EAGAIN) /* the next look may find more */
 		return EXIT_DONE;
 	if (rc < 0)
 		fprintf(stderr, "mpitrace live: no alert: %s\n", e.text);

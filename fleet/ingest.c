@@ -426,8 +426,8 @@ void ingest_end(struct ingest *g)
 {
 	if (g == NULL)
 		return;
-	sqlite3_stmt *all[] = {g->find_name,  g->add_name, g->find_job,	   g->remove_job, g->add_job,
-			       g->add_record, g->add_run,  g->find_record, g->set_aside,  g->take_back,  g->add_details};
+	sqlite3_stmt *all[] = {g->find_name, g->add_name,    g->find_job,  g->remove_job, g->add_job,	 g->add_record,
+			       g->add_run,   g->find_record, g->set_aside, g->take_back,  g->add_details};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		sqlite3_finalize(all[i]);
 	sqlite3_exec(g->f->db, "ROLLBACK", NULL, NULL, NULL);
