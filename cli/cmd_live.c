@@ -159,6 +159,13 @@ static bool rest(const struct live *o, const struct snapshot *l, struct screen *
 	}
 }
 
+/* Nobody looks at a terminal. */
+static int for_others(const struct live *o)
+{
+	return o->alert_ns > 0 ? live_alert(o->what, (double)o->alert_ns / 1e9, o->policy)
+			       : live_feed(o->what, &o->feed, o->interval_ns);
+}
+
 static int live(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
@@ -170,10 +177,8 @@ static int live(int argc, char **argv)
 	int code = parse(&o, argc, argv);
 	if (code != 0)
 		return code;
-	if (o.alert_ns > 0)
-		return live_alert(o.what, (double)o.alert_ns / 1e9, o.policy);
-	if (o.feed.socket_path != NULL || o.feed.tcp)
-		return live_feed(o.what, &o.feed, o.interval_ns);
+	if (o.alert_ns > 0 || o.feed.socket_path != NULL || o.feed.tcp)
+		return for_others(&o);
 	struct snapshot before = {0};
 	uint64_t kept = 0;
 	struct screen screen = {.keys = !o.once && !o.json && keys_begin()};

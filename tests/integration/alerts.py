@@ -21,7 +21,7 @@ class Hanging:
     """stuck.c under an agent that is told to look for who stands still."""
 
     def __init__(self, place, name, what, program):
-        self.step = Step(place, 'alert-' + name, alert=AFTER, job_id=4711, step_id=3, cluster='c', partition='long')
+        self.step = Step(place, 'alert-' + name, alert=AFTER, job_id=4711, step_id=3, cluster='c', partition='long', modules='gcc/12.2,openmpi/4.1,+3')
         self.agent = self.step.attentive_agent()
         self.run = subprocess.Popen(['mpirun', '-n', str(RANKS), program, what, 'for ever'], env=self.step.env, cwd=place.dir,
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, start_new_session=True)
@@ -96,6 +96,9 @@ def hangs(t, place, program):
         with open(glob.glob(box + '/*.json')[0]) as f:
             text = f.read()
         t.check(who + 'where users are not named, no directory is either', run.returncode == 1 and place.dir not in text and json.loads(text)['user'] is None, text)
+    made = h.step.analysis()
+    t.equal(who + 'its analysis keeps the schema', contract.errors(made), [])
+    t.equal(who + 'and has the environment modules that the site wanted', (made['job']['modules'], made['job']['modules_left_out']), (['gcc/12.2', 'openmpi/4.1'], 3))
     t.check(who + 'the mark of the agent is gone with the step', not os.path.exists(h.step.dir + '/ranks/waits'), os.listdir(h.step.dir))
 
 
