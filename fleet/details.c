@@ -6,10 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define LIST_ROOM 2048
-
-/* "a,b,c" of a list of texts; NULL where there is none. */
-static const char *joined(const cJSON *record, const char *name, char room[LIST_ROOM])
+const char *details_joined(const cJSON *record, const char *name, char room[DETAILS_LIST_ROOM])
 {
 	const cJSON *list = json_item(record, name), *item;
 	size_t used = 0;
@@ -19,8 +16,10 @@ static const char *joined(const cJSON *record, const char *name, char room[LIST_
 	cJSON_ArrayForEach(item, list)
 	{
 		const char *text = cJSON_GetStringValue(item);
-		int n = text != NULL ? snprintf(room + used, LIST_ROOM - used, "%s%s", used > 0 ? "," : "", text) : 0;
-		if (n < 0 || (size_t)n >= LIST_ROOM - used) {
+		int n = text != NULL
+				? snprintf(room + used, DETAILS_LIST_ROOM - used, "%s%s", used > 0 ? "," : "", text)
+				: 0;
+		if (n < 0 || (size_t)n >= DETAILS_LIST_ROOM - used) {
 			room[used] = '\0';
 			break;
 		}
@@ -41,9 +40,10 @@ int details_put(struct fleet *f, sqlite3_stmt *insert, sqlite3_int64 job, const 
 {
 	static const char *const io_fields[] = {"read_bytes", "written_bytes", "time_s"};
 	const cJSON *mpi = json_item(record, "mpi"), *io = json_item(record, "io");
-	char transports[LIST_ROOM], modules[LIST_ROOM];
+	char transports[DETAILS_LIST_ROOM], modules[DETAILS_LIST_ROOM];
 	const char *texts[] = {json_text(mpi, "implementation", NULL), json_text(mpi, "version", NULL),
-			       joined(record, "transports", transports), joined(record, "modules", modules)};
+			       details_joined(record, "transports", transports),
+			       details_joined(record, "modules", modules)};
 	if (texts[0] == NULL && texts[2] == NULL && texts[3] == NULL && !(json_number(io, "time_s") > 0))
 		return 0; /* nothing is known, as of records of before */
 	int at = 0;

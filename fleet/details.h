@@ -8,5 +8,8 @@
 
 /* Of the job with that number in the database; inside of the caller's transaction. 0 or -errno with text. */
 int details_put(struct fleet *f, sqlite3_stmt *insert, sqlite3_int64 job, const cJSON *record, struct error *e);
+/* "a,b,c" of a list of texts in a record, as far as there is room; NULL where there is no list. */
+#define DETAILS_LIST_ROOM 2048
+const char *details_joined(const cJSON *record, const char *name, char room[DETAILS_LIST_ROOM]);
 /* What details_put() takes. */
 #define DETAILS_INSERT "INSERT INTO details VALUES(?,?,?,?,?,?,?,?)"

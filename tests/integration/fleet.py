@@ -200,6 +200,9 @@ def details(t, place):
     rows = [tuple(r.values())[2:] for r in ask(db, 'select * from job_details order by id')]
     t.equal('details of a job have columns', rows[0], ('Open MPI', '4.1.4', 'pml ob1,btl tcp', 'gcc/12,openmpi/4', 5, 1 << 40, 2.5))
     t.equal('of what is none, and of records of before, there are none', rows[1:], [(None, None, '', None, None, None, None), (None,) * 7])
+    fleet('report', '--db', db, '-o', place + '/details')
+    text = ''.join(open(x).read() for x in glob.glob(place + '/details/job-*.html'))
+    t.check('the page of a job has them', 'pml ob1,btl tcp' in text and 'gcc/12,openmpi/4' in text, text[:500])
     fleet('ingest', path, '--db', db)
     t.equal('they go with their job', (fleet('forget', '--user', records[0]['user'], '--db', db).returncode, ask(db, "select count(*) as n from details where version='4.1.4'")),
             (0, [{'n': 0}]))
