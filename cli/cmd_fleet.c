@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "fleet/estimate.h"
 #include "fleet/forget.h"
+#include "fleet/links.h"
 #include "fleet/monday.h"
 #include "fleet/query.h"
 #include "fleet/report.h"
@@ -27,7 +28,7 @@
 #define REFUSED_KEPT_S (7 * 86400) /* and one that is no record for somebody to look at it */
 
 struct options {
-	const char *db, *out, *user, *url, *until, *config;
+	const char *db, *out, *user, *url, *until, *config, *topology;
 	bool remove, csv, json, timing, account;
 	long days, jobs, public_least, keep; /* keep: 0: all */
 	char **paths;
@@ -84,6 +85,13 @@ static bool same_hash(const void *context, uint32_t at)
 	return true;
 }
 
+static int take_alert(void *context, const char *text, size_t len, const char *where, const char *owner,
+		      struct error *e)
+{
+	struct ingesting *i = context;
+	return ingest_alert(i->g, text, len, where, owner, e);
+}
+
 /* One that was left out stays for a week, so that somebody may look at it; then it would only fill the outbox. */
 static bool is_kept(void *context, const char *path, const struct stat *st)
 {
@@ -96,6 +104,7 @@ static bool is_kept(void *context, const char *path, const struct stat *st)
 static int each_path(const struct options *o, struct ingesting *i, uint64_t *unread, struct error *e)
 {
 	struct source_taker t = {.take = take,
+				 .alert = take_alert,
 				 .say = say,
 				 .unread = keep_in_mind,
 				 .had_no_room = &i->had_no_room,
@@ -169,6 +178,7 @@ static void print_counts(const struct ingesting *i, const struct ingest_counts *
 	} more[] = {{c->doubtful, " (", " because of their times)"},
 		    {c->late, ", ", " too late: jobs of their day were let go"},
 		    {i->waiting, ", ", " wait for Slurm's account"},
+		    {c->alerts, ", ", " alerts of steps that hang"},
 		    {gone, "; ", " jobs let go"}};
 	printf("%llu records added, %llu replaced, %llu known already, %llu left out", (unsigned long long)c->added,
 	       (unsigned long long)c->replaced, (unsigned long long)c->known,
@@ -186,10 +196,12 @@ static int ingest(const struct options *o)
 	struct ingesting i = {0};
 	uint64_t unread = 0, gone = 0;
 	int64_t began = (int64_t)time(NULL);
-	if (o->npaths == 0)
+	if (o->npaths == 0 && o->topology == NULL)
 		return usage_error("fleet", "ingest needs records, traces, or directories with them");
 	if (fleet_open(o->db, FLEET_CREATE, &f, &e) < 0)
 		return complain(&e);
+	if (o->topology != NULL && links_topology(&f, o->topology, &e) < 0)
+		return fleet_close(&f), complain(&e);
 	i.g = ingest_begin(&f, say, &i, &e);
 	int rc = i.g != NULL ? each_path(o, &i, &unread, &e) : -1;
 	struct ingest_counts c = i.g != NULL ? ingest_counts(i.g) : (struct ingest_counts){0};
@@ -395,6 +407,8 @@ static int parse_option(struct options *o, int key, const char *value)
 		o->json = true;
 	else if (key == 't')
 		o->timing = true;
+	else if (key == 'T')
+		o->topology = value;
 	else if (key == 'a')
 		o->account = true;
 	else if (key == 'p') {
@@ -413,15 +427,23 @@ static int parse_option(struct options *o, int key, const char *value)
 
 static int fleet(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{"db", required_argument, NULL, 'd'},	  {"output", required_argument, NULL, 'o'},
-		{"user", required_argument, NULL, 'u'},	  {"remove", no_argument, NULL, 'r'},
-		{"csv", no_argument, NULL, 'c'},	  {"json", no_argument, NULL, 'j'},
-		{"timing", no_argument, NULL, 't'},	  {"days", required_argument, NULL, 'D'},
-		{"sacct", no_argument, NULL, 'a'},	  {"url", required_argument, NULL, 'l'},
-		{"until", required_argument, NULL, 'U'},  {"jobs", required_argument, NULL, 'J'},
-		{"public", required_argument, NULL, 'p'}, {"keep", required_argument, NULL, 'k'},
-		{"config", required_argument, NULL, 'C'}, {NULL, 0, NULL, 0}};
+	static const struct option names[] = {{"db", required_argument, NULL, 'd'},
+					      {"output", required_argument, NULL, 'o'},
+					      {"user", required_argument, NULL, 'u'},
+					      {"remove", no_argument, NULL, 'r'},
+					      {"csv", no_argument, NULL, 'c'},
+					      {"json", no_argument, NULL, 'j'},
+					      {"timing", no_argument, NULL, 't'},
+					      {"days", required_argument, NULL, 'D'},
+					      {"sacct", no_argument, NULL, 'a'},
+					      {"url", required_argument, NULL, 'l'},
+					      {"until", required_argument, NULL, 'U'},
+					      {"jobs", required_argument, NULL, 'J'},
+					      {"public", required_argument, NULL, 'p'},
+					      {"keep", required_argument, NULL, 'k'},
+					      {"config", required_argument, NULL, 'C'},
+					      {"topology", required_argument, NULL, 'T'},
+					      {NULL, 0, NULL, 0}};
 	struct options o = {.days = 31, .jobs = 1000};
 	const struct what *what = NULL;
 	int c, code = -1;

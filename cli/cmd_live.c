@@ -1,6 +1,7 @@
 /* cmd_live.c - what a job does now: follows the traces of a step while its agents write them. */
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "cli/live_alert.h"
 #include "cli/live_feed.h"
 #include "cli/live_keys.h"
 #include "cli/live_text.h"
@@ -21,7 +22,8 @@
 struct live {
 	const char *what;
 	bool once, json;
-	int64_t interval_ns;
+	int64_t interval_ns, alert_ns;
+	const char *policy; /* NULL: where Slurm's configuration says */
 	struct feed_options feed;
 };
 
@@ -52,7 +54,12 @@ static int parse(struct live *o, int argc, char **argv)
 		} else if (strcmp(argv[i], "--interval") == 0 && i + 1 < argc) {
 			if (option_seconds(argv[++i], &o->interval_ns) < 0 || o->interval_ns == 0)
 				return usage_error("live", "--interval needs seconds, not \"%.64s\"", argv[i]);
-		} else if (argv[i][0] == '-')
+		} else if (strcmp(argv[i], "--alert") == 0 && i + 1 < argc) {
+			if (option_seconds(argv[++i], &o->alert_ns) < 0 || o->alert_ns == 0)
+				return usage_error("live", "--alert needs seconds, not \"%.64s\"", argv[i]);
+		} else if (strcmp(argv[i], "--policy") == 0 && i + 1 < argc)
+			o->policy = argv[++i];
+		else if (argv[i][0] == '-')
 			return usage_error("live", "unknown option \"%.64s\"", argv[i]);
 		else if (o->what != NULL)
 			return usage_error("live", "more than one job: \"%.64s\"", argv[i]);
@@ -152,6 +159,13 @@ static bool rest(const struct live *o, const struct snapshot *l, struct screen *
 	}
 }
 
+/* Nobody looks at a terminal. */
+static int for_others(const struct live *o)
+{
+	return o->alert_ns > 0 ? live_alert(o->what, (double)o->alert_ns / 1e9, o->policy)
+			       : live_feed(o->what, &o->feed, o->interval_ns);
+}
+
 static int live(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
@@ -163,8 +177,8 @@ static int live(int argc, char **argv)
 	int code = parse(&o, argc, argv);
 	if (code != 0)
 		return code;
-	if (o.feed.socket_path != NULL || o.feed.tcp)
-		return live_feed(o.what, &o.feed, o.interval_ns);
+	if (o.alert_ns > 0 || o.feed.socket_path != NULL || o.feed.tcp)
+		return for_others(&o);
 	struct snapshot before = {0};
 	uint64_t kept = 0;
 	struct screen screen = {.keys = !o.once && !o.json && keys_begin()};

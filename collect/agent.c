@@ -8,6 +8,7 @@
 #include "collect/predecessor.h"
 #include "collect/sample.h"
 #include "collect/snapshot.h"
+#include "collect/standstill.h"
 #include "collect/untraced.h"
 
 #include <dirent.h>
@@ -41,6 +42,7 @@ struct agent {
 	size_t cap_processes;
 	struct snapshots snapshots;
 	struct sampler sampler;
+	struct standstill standstill;
 	struct beside beside;
 	struct predecessor predecessor; /* of an agent that died */
 	int note_fd;
@@ -302,6 +304,7 @@ static void step_has_ended(struct agent *a)
 {
 	a->snapshots.node.agent_ns = own_time_ns();
 	a->snapshots.node.agent_beside_ns = beside_ns(&a->beside);
+	standstill_end(&a->standstill);
 	set_priority(false);
 }
 
@@ -325,6 +328,8 @@ static void serve(struct agent *a, pid_t watch_pid)
 			return;
 		if (a->output.path != NULL)
 			snapshot_round(&a->snapshots, &a->output, a->processes, a->nprocesses, now_ns);
+		standstill_look(&a->standstill, a->processes, a->nprocesses, &now);
+		a->sampler.most_ns = standstill_gap_ns(&a->standstill);
 		if (a->output.path != NULL)
 			sampler_round(&a->sampler, &a->output, a->processes, a->nprocesses, &now);
 		give_back(a, drained);
@@ -390,6 +395,7 @@ static int begin(struct agent *a, const char *stepdir, bool given, struct error 
 				    .context = a};
 	a->budget_bytes = layout_number(&a->layout, LAYOUT_BUDGET, 0);
 	sampler_begin(&a->sampler, &a->layout);
+	standstill_begin(&a->standstill, &a->layout, a->ranks);
 	tick_choose();
 	a->snapshots.node.layout = &a->layout;
 	struct tick_sample now = tick_sample();

@@ -50,7 +50,7 @@ static void add_layout(cJSON *json, const struct layout *l)
 		cJSON_AddStringToObject(json, layout_rows[texts[i]].name, layout_text(l, texts[i]));
 	if (layout_has(l, LAYOUT_PAGE))
 		cJSON_AddNumberToObject(json, layout_rows[LAYOUT_PAGE].name, (double)layout_number(l, LAYOUT_PAGE, 0));
-	for (int key = LAYOUT_ACCOUNT; key <= LAYOUT_PARTITION; key++)
+	for (int key = LAYOUT_ACCOUNT; key <= LAYOUT_MODULES; key++)
 		if (layout_has(l, key))
 			cJSON_AddStringToObject(json, layout_rows[key].name, layout_text(l, key));
 	cJSON *argv = cJSON_Parse(layout_text(l, LAYOUT_ARGV));

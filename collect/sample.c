@@ -309,6 +309,8 @@ void sampler_round(struct sampler *s, struct output *o, struct process *processe
 	if (s->every_ns == 0 || n == 0)
 		return;
 	int64_t gap_ns = sample_gap_ns(s->every_ns, age_ns(processes, n, now->monotonic_ns));
+	while (s->most_ns > 0 && gap_ns > s->most_ns && gap_ns > s->every_ns)
+		gap_ns /= 2; /* so that each divides the next all the same */
 	if (s->last_ns / gap_ns == now->realtime_ns / gap_ns)
 		return;
 	s->last_ns = now->realtime_ns;

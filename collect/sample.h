@@ -15,6 +15,7 @@
 struct sampler {
 	int64_t every_ns; /* 0: none are wanted */
 	int64_t last_ns;  /* realtime; 0: there was none */
+	int64_t most_ns;  /* gaps are no longer than that, if every_ns is not; 0: as the job's age has it */
 	uint64_t seq;
 	struct memory memory;
 	bool partial; /* the last one is in the file: the next has what came since */

@@ -154,10 +154,12 @@ check_slurm() {
 # The same claims of more, and random jobs with random faults.
 slurm_soak() {
 	local run="$REPO/tests/slurm/run.sh"
-	echo 1..3
+	echo 1..4
 	claim 1 "256 tasks of MPI are one report" as_root env RANKS=256 PATIENCE=900 "$run" --prefix "$PREFIX" more_ranks_than_processors_are_one_report
 	claim 2 "an array of 1,000 has 1,000 reports" as_root env TASKS=1000 PATIENCE=900 "$run" --prefix "$PREFIX" every_task_of_an_array_has_its_report
 	claim 3 "1,000 jobs with faults leave nothing" as_root "$REPO/tests/slurm/soak.sh" --prefix "$PREFIX"
+	claim 4 "records of 100 jobs are what sacct has" as_root env ACCOUNTED_JOBS=100 PATIENCE=300 "$run" --prefix "$PREFIX" \
+		a_site_with_accounting_has_its_rules_applied_and_its_records_unchanged
 }
 
 # Build, tracer and ten claims of Slurm in a root of Debian 13; skipped with its reason where none can be made.

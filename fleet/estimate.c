@@ -1,6 +1,7 @@
 /* estimate.c - see estimate.h. */
 #include "fleet/estimate.h"
 #include "fleet/changes.h"
+#include "fleet/links.h"
 #include "fleet/monday.h"
 #include "fleet/nodes.h"
 
@@ -182,11 +183,13 @@ struct estimate {
 	struct scan scan;
 	struct node_effect *effects;
 	change_list changes;
+	link_list links;
 };
 
 static void estimate_done(struct estimate *x)
 {
 	vec_done(&x->changes);
+	links_done(&x->links);
 	free(x->effects);
 	scan_done(&x->scan);
 }
@@ -205,7 +208,9 @@ static int look(struct fleet *f, struct estimate *x, struct error *e)
 	rc = nodes_estimate(&x->scan, &x->effects);
 	if (rc == 0)
 		rc = changes_find(&x->scan, &x->changes);
-	return rc == 0 ? 0 : fail(e, rc, "out of memory: %zu jobs on %zu nodes", x->scan.jobs.n, x->scan.names.n);
+	if (rc < 0)
+		return fail(e, rc, "out of memory: %zu jobs on %zu nodes", x->scan.jobs.n, x->scan.names.n);
+	return links_judge(f, &x->scan, &x->links, e);
 }
 
 static int put(struct fleet *f, const struct estimate *x, struct error *e)
@@ -217,6 +222,8 @@ static int put(struct fleet *f, const struct estimate *x, struct error *e)
 		rc = put_node_days(f, &x->scan, x->effects, e);
 	if (rc == 0)
 		rc = put_changes(f, &x->changes, e);
+	if (rc == 0)
+		rc = links_keep(f, &x->links, e);
 	if (rc == 0)
 		rc = fleet_run(f, sums_by_time, e);
 	if (rc == 0)

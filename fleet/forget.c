@@ -22,10 +22,12 @@ static const char unused_names[] =
 #define PAST " FROM days WHERE user=?1 AND day<let_go.day"
 
 /* ?1: the number of the name. ?2: the name. ?3: as a word in a text, with a space on either side. */
-#define SET_ASIDE 1 /* the step that removes what was set aside */
+#define SET_ASIDE 1 /* the step that removes what was set aside, */
+#define ALERTS 2    /* and alerts */
 static const char *const steps[] = {
 	"DELETE FROM jobs WHERE user=?1",
 	"DELETE FROM set_aside WHERE substr(key, -length(?2)-1)=' '||?2",
+	"DELETE FROM alerts WHERE user=?2",
 	("UPDATE causes SET jobs=causes.jobs-p.jobs, loss=causes.loss-p.loss FROM past_causes p WHERE p.user=?1"
 	 " AND p.day=causes.day AND p.issue=causes.issue"),
 	("UPDATE outcomes SET jobs=outcomes.jobs-p.jobs, core_hours=outcomes.core_hours-p.core_hours,"
@@ -119,7 +121,7 @@ static int remove_all(struct fleet *f, const char *user, struct fleet_forgotten 
 	sqlite3_free(who.word);
 	past = (uint64_t)(gone - fleet_number(f, "SELECT jobs FROM let_go", gone));
 	*ret_n = (struct fleet_forgotten){changed[0] + past, changed[SET_ASIDE]};
-	return rc == 0 && ret_n->jobs + ret_n->set_aside == 0
+	return rc == 0 && ret_n->jobs + ret_n->set_aside + changed[ALERTS] == 0
 		       ? fail(e, -ESRCH, "%s: no job of a user \"%.64s\"", f->path, user)
 		       : rc;
 }

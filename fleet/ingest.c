@@ -1,5 +1,7 @@
 /* ingest.c - see ingest.h. */
 #include "fleet/ingest.h"
+#include "fleet/alerts.h"
+#include "fleet/details.h"
 #include "fleet/job.h"
 #include "fleet/record.h"
 #include "fleet/record_read.h"
@@ -35,7 +37,7 @@ struct ingest {
 	void *context;
 	struct ingest_counts counts;
 	sqlite3_stmt *find_name, *add_name, *find_job, *remove_job, *add_job, *add_record, *add_run, *find_record;
-	sqlite3_stmt *set_aside, *take_back;
+	sqlite3_stmt *set_aside, *take_back, *add_details;
 	VEC(struct name) names;
 	struct index by_name;
 	struct libdeflate_compressor *deflate;
@@ -282,6 +284,8 @@ static int put(struct ingest *g, struct fleet_job *j, const char *text, size_t l
 	if (rc == 0)
 		rc = add_run(g, id, j->record, e);
 	if (rc == 0)
+		rc = details_put(g->f, g->add_details, id, j->record, e);
+	if (rc == 0)
 		(void)(old != 0 ? g->counts.replaced++ : g->counts.added++);
 	return rc;
 }
@@ -344,6 +348,17 @@ int ingest_record(struct ingest *g, const char *text, size_t len, const char *wh
 	return rc;
 }
 
+int ingest_alert(struct ingest *g, const char *text, size_t len, const char *where, const char *owner, struct error *e)
+{
+	const char *wrong;
+	bool is_new;
+	int rc = alerts_put(g->f, text, len, owner, &wrong, &is_new, e);
+	if (rc == 0 && wrong != NULL)
+		refuse(g, where, wrong);
+	g->counts.alerts += rc == 0 && is_new;
+	return rc;
+}
+
 /* ---- all of it ---- */
 
 #define COLUMN(name, kind, of, column) ", \"" #name "\""
@@ -372,6 +387,7 @@ static bool prepare(struct ingest *g, struct error *e)
 		{&g->add_run, "INSERT INTO runs VALUES(?,?)"},
 		{&g->find_record, "SELECT bytes, deflated FROM records WHERE job=?"},
 		{&g->set_aside, "INSERT OR REPLACE INTO set_aside VALUES(?,?,?)"},
+		{&g->add_details, DETAILS_INSERT},
 		{&g->take_back, "DELETE FROM set_aside WHERE key=?"},
 	};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -422,8 +438,8 @@ void ingest_end(struct ingest *g)
 {
 	if (g == NULL)
 		return;
-	sqlite3_stmt *all[] = {g->find_name,  g->add_name, g->find_job,	   g->remove_job, g->add_job,
-			       g->add_record, g->add_run,  g->find_record, g->set_aside,  g->take_back};
+	sqlite3_stmt *all[] = {g->find_name, g->add_name,    g->find_job,  g->remove_job, g->add_job,	 g->add_record,
+			       g->add_run,   g->find_record, g->set_aside, g->take_back,  g->add_details};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		sqlite3_finalize(all[i]);
 	sqlite3_exec(g->f->db, "ROLLBACK", NULL, NULL, NULL);

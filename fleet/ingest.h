@@ -8,6 +8,7 @@
 
 struct ingest_counts {
 	uint64_t added, replaced, known, refused;
+	uint64_t alerts;   /* that are new */
 	uint64_t doubtful; /* of refused: set aside, since their times cannot be */
 	uint64_t late; /* began before what is kept (fleet/retention.h): nobody can tell whether they counted before */
 };
@@ -21,6 +22,9 @@ struct ingest *ingest_begin(struct fleet *f, void (*say)(void *context, const ch
  * user unless that is hidden, or NULL. 0, also when it is refused; -errno when the database cannot go on. */
 int ingest_record(struct ingest *g, const char *text, size_t len_bytes, const char *where, const char *owner,
 		  struct error *e);
+/* The same of an alert (fleet/alert.h). */
+int ingest_alert(struct ingest *g, const char *text, size_t len_bytes, const char *where, const char *owner,
+		 struct error *e);
 /* All so far is on disk. 0 or -errno. */
 int ingest_commit(struct ingest *g, struct error *e);
 struct ingest_counts ingest_counts(const struct ingest *g);

@@ -19,21 +19,6 @@ static double bounded(double value, double least, double most, double fallback)
 	return value >= least && value <= most ? value : fallback;
 }
 
-/* NAN for what no calendar has, as 2026-02-30. */
-static double start_of(const char *text)
-{
-	static const char form[] = "%Y-%m-%dT%H:%M:%SZ";
-	struct tm tm = {0};
-	char again[32] = "";
-	const char *end = strptime(text, form, &tm);
-	if (end == NULL || *end != '\0')
-		return NAN;
-	time_t t = timegm(&tm);
-	if (gmtime_r(&t, &tm) == NULL || strftime(again, sizeof(again), form, &tm) == 0 || strcmp(again, text) != 0)
-		return NAN;
-	return (double)t;
-}
-
 /* What cannot be of the times of a job that has ended, or NULL. */
 static const char *doubt_of(const struct fleet_job *j)
 {
@@ -83,7 +68,7 @@ static void take_added(struct fleet_job *j)
 		const char *text = json_text(j->record, rows[i].name, "");
 		bool is_text = FIELD_IS_TEXT(k);
 		j->added[i].text = is_text && strlen(text) <= FLEET_NAME_MAX ? text : "";
-		j->added[i].number = k == FIELD_TIME ? start_of(text)
+		j->added[i].number = k == FIELD_TIME ? record_time(text)
 				     : is_text	     ? NAN
 						     : bounded(json_number(j->record, rows[i].name), 0, 1e18, NAN);
 	}
@@ -131,7 +116,7 @@ const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
 	for (int k = 0; k <= FLEET_CLUSTER; k++)
 		if (j->names[k] != NULL && strlen(j->names[k]) > FLEET_NAME_MAX)
 			return "has a name of more than 512 bytes";
-	j->start = start_of(json_text(record, "start", ""));
+	j->start = record_time(json_text(record, "start", ""));
 	j->elapsed_s = bounded(json_number(record, "elapsed_s"), 0, HOURS_MOST, 0);
 	j->doubt = doubt_of(j);
 	if (j->doubt != NULL)

@@ -1,6 +1,7 @@
 /* metrics.c - see metrics.h. A metric is a row: a question whose last column is the value, and whose other columns are
  * labels by their names. All are gauges: a record that comes again changes sums, also downwards. */
 #include "fleet/metrics.h"
+#include "fleet/alerts.h"
 
 #include "base/utf8.h"
 
@@ -45,6 +46,12 @@ static const struct metric {
 	 " JOIN names n ON n.id=c.program WHERE n.kind=4 AND c.change<0 AND"
 	 " c.day>=strftime('%s','now')/86400-" CHANGED_DAYS " AND c.day=(SELECT max(day) FROM changes x WHERE x.program=c.program)"
 	 " GROUP BY 1 ORDER BY 2 LIMIT " SERIES_MOST},
+	{"mpitrace_fleet_hanging_jobs", "Steps that hang now: an alert has come, and no record yet.",
+	 "SELECT cluster, partition, count(*) FROM alerts WHERE time>=strftime('%s','now')-" ALERTS_SHOWN_DAYS "*86400 GROUP BY 1, 2"
+	 " ORDER BY 3 DESC LIMIT " SERIES_MOST},
+	{"mpitrace_fleet_hanging_since_seconds", "Since when the first of them hangs.",
+	 "SELECT cluster, partition, min(since) FROM alerts WHERE time>=strftime('%s','now')-" ALERTS_SHOWN_DAYS "*86400 GROUP BY 1, 2"
+	 " ORDER BY count(*) DESC LIMIT " SERIES_MOST},
 	{"mpitrace_fleet_set_aside", "Records with invalid times.", "SELECT count(*) FROM set_aside"},
 	{"mpitrace_fleet_last_job_start_seconds", "When the last step with a record began.", "SELECT max(start) FROM jobs HAVING max(start)>0"},
 };

@@ -242,6 +242,39 @@ static const char matters[] =
 	"CREATE TABLE matters(place INTEGER NOT NULL, least REAL NOT NULL, key TEXT NOT NULL, recipient TEXT NOT NULL,"
 	" hours REAL NOT NULL, item TEXT NOT NULL, letter TEXT NOT NULL, link TEXT NOT NULL, covers TEXT NOT NULL,"
 	" mostly TEXT NOT NULL);";
+/* Steps that hang, until their records come. */
+static const char alerts[] =
+	"CREATE TABLE alerts(claim TEXT PRIMARY KEY, id TEXT NOT NULL, user TEXT NOT NULL, cluster TEXT NOT NULL,"
+	" partition TEXT NOT NULL, since INTEGER NOT NULL, time INTEGER NOT NULL, alert TEXT NOT NULL) WITHOUT ROWID;"
+	"CREATE TRIGGER alert_over AFTER INSERT ON jobs BEGIN"
+	" DELETE FROM alerts WHERE (claim=new.key OR id=new.key) AND user=(SELECT name FROM names WHERE id=new.user);"
+	"END;";
+
+/* What a record has beside the columns of job_list (fleet/details.h); of jobs from before nobody knows it. */
+static const char details[] =
+	"CREATE TABLE details(job INTEGER PRIMARY KEY, implementation TEXT, version TEXT, transports TEXT, modules "
+	"TEXT,"
+	" io_read_bytes INTEGER, io_written_bytes INTEGER, io_s REAL);"
+	"CREATE TRIGGER details_removed AFTER DELETE ON jobs BEGIN DELETE FROM details WHERE job=old.id; END;"
+	"CREATE VIEW job_details AS SELECT j.id, j.key, d.implementation AS mpi_implementation, d.version AS "
+	"mpi_version,"
+	" d.transports, d.modules, d.io_read_bytes, d.io_written_bytes, d.io_s FROM jobs j LEFT JOIN details d ON "
+	"d.job=j.id;";
+
+/* Which switch a node is on, and whose jobs wait because of it or of others there (fleet/links.h). */
+static const char links[] =
+	"CREATE TABLE switches(node INTEGER PRIMARY KEY, switch TEXT NOT NULL);"
+	"CREATE TABLE links(place INTEGER PRIMARY KEY, switch TEXT NOT NULL, program INTEGER NOT NULL, user INTEGER "
+	"NOT NULL,"
+	" other INTEGER NOT NULL, jobs INTEGER NOT NULL, jobs_without INTEGER NOT NULL, blocks INTEGER NOT NULL,"
+	" days INTEGER NOT NULL, effect REAL NOT NULL, z REAL NOT NULL, q REAL NOT NULL);"
+	"CREATE TABLE link_days(place INTEGER NOT NULL, day INTEGER NOT NULL, hours REAL NOT NULL, PRIMARY KEY(place, "
+	"day))"
+	" WITHOUT ROWID; DELETE FROM estimated;"
+	"CREATE VIEW link_list AS SELECT l.switch, p.name AS program, u.name AS user, o.name AS beside, l.effect, l.q,"
+	" l.jobs, l.jobs_without, l.blocks, l.days, (SELECT total(hours) FROM link_days d WHERE d.place=l.place)"
+	" AS core_hours_at_most FROM links l JOIN names p ON p.id=l.program JOIN names u ON u.id=l.user"
+	" JOIN names o ON o.id=l.other ORDER BY l.place;";
 
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
@@ -255,6 +288,9 @@ const struct fleet_migration fleet_migrations[] = {
 	{{by_account}},
 	{{retention, sums_that_stay}},
 	{{matters}},
+	{{alerts}},
+	{{details}},
+	{{links}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

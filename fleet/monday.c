@@ -15,6 +15,7 @@
 #define ALONE_MOST 4 /* sentences of a kind whose matters stand alone */
 #define NAMED_MOST 6 /* matters that a sentence names; each has its letter */
 #define LETTERS_MOST 50
+#define SENTENCES_MOST 10
 
 int64_t monday_before(int64_t now)
 {
@@ -36,6 +37,7 @@ static const struct kind {
 	{"little useful", "Users whose jobs hardly compute could save %s core-hours: %s."},
 	{"idle", "Processors were allocated without a rank for %s core-hours: %s."},
 	{"program lost", NULL},
+	{"link", "Jobs waited for switches that are slow or shared for up to %s core-hours: %s."},
 };
 
 /* A row of monday.sql, whose columns are these; texts are ours to free. */
@@ -280,6 +282,8 @@ static int make_sentences(struct monday *m, const matter_list *all)
 			rc = add_alone(m, x);
 	}
 	vec_sort(&m->sentences, by_hours);
+	while (m->sentences.n > SENTENCES_MOST)
+		sentence_done(&m->sentences.at[--m->sentences.n]);
 	return rc;
 }
 

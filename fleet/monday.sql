@@ -46,6 +46,14 @@ users AS (
 		total(idle_core_hours) AS idle, total(core_hours) AS whole
 	FROM w WHERE user>0 GROUP BY user),
 everybody AS (SELECT total(hours) AS hours, total(useful) AS useful FROM users),
+links_of_week AS (
+	SELECT l.*, d.hours, CASE WHEN l.switch<>'' THEN 'switch ' || plain(l.switch) ELSE
+		plain(replace(p.name, rtrim(p.name, replace(p.name, '/', '')), ''))
+		|| CASE u.name WHEN '' THEN '' ELSE ' of ' || plain(u.name) END
+		|| ' beside ' || plain(replace(o.name, rtrim(o.name, replace(o.name, '/', '')), '')) END AS item
+	FROM links l JOIN names p ON p.id=l.program JOIN names u ON u.id=l.user JOIN names o ON o.id=l.other
+	JOIN (SELECT place, total(hours) AS hours FROM link_days WHERE day>=?1/86400 AND day<?2/86400 GROUP BY place) d
+		ON d.place=l.place),
 useful AS ( -- of each user, and of all others
 	SELECT u.*, u.useful/u.hours AS share, (e.useful-u.useful)/(e.hours-u.hours) AS others
 	FROM users u, everybody e WHERE u.hours>0 AND e.hours>u.hours),
@@ -113,4 +121,12 @@ SELECT 7, 0.001, 'program lost ' || l.path, o.recipient, l.hours,
 		|| 'of yours that lost most says where, and what to try: job %s.', l.code, said(l.hours), said(l.whole), k.cause, o.number),
 	o.job_page, l.path, CASE WHEN o.most>l.hours/2 THEN 'user ' || o.who ELSE '' END
 FROM lost l JOIN causes k ON k.program=l.program JOIN losers o ON o.program=l.program
+UNION ALL
+SELECT 8, 0.0002, 'link ' || item, '', hours, printf('%s (%.0f %% more of their time in MPI)', item, effect*100),
+	printf('%s: jobs spend %.1f %% more of their time in MPI than others of the same program, user and size in the same quarter of a '
+		|| 'day (%d jobs beside %d, on %d days).', item, effect*100, jobs, jobs_without, days)
+		|| CASE WHEN switch='' THEN ' Can they be kept apart, by --switches, other partitions or times?'
+			ELSE ' Are its uplinks slower or fewer than those of other switches?' END,
+	'nodes.html', 'link ' || item, ''
+FROM links_of_week
 ORDER BY 1, hours DESC

@@ -1,5 +1,6 @@
 /* outbox.c - see outbox.h. */
 #include "fleet/outbox.h"
+#include "fleet/outbox_file.h"
 
 #include "base/fnv.h"
 
@@ -16,8 +17,7 @@
 
 #define ID_SHOWN 100
 
-/* Who guesses names could be there first. */
-static uint64_t random_number(void)
+uint64_t outbox_random(void)
 {
 	uint64_t number = 0;
 	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != (ssize_t)sizeof(number))
@@ -49,7 +49,7 @@ static int write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
-static int write_file(int dir_fd, const char *name, const char *text)
+int outbox_write(int dir_fd, const char *name, const char *text)
 {
 	int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), rc;
 	if (fd < 0)
@@ -72,7 +72,7 @@ static int give_name(int dir_fd, const char *temporary, const char *id, const ch
 	make_name(id, fnv_text(FNV_SEED, text), OUTBOX_SUFFIX, name, sizeof(name));
 	if (renameat(dir_fd, temporary, dir_fd, name) == 0)
 		return 0;
-	make_name(id, random_number(), OUTBOX_SUFFIX, name, sizeof(name));
+	make_name(id, outbox_random(), OUTBOX_SUFFIX, name, sizeof(name));
 	return renameat(dir_fd, temporary, dir_fd, name) != 0 ? -errno : 0;
 }
 
@@ -81,9 +81,9 @@ int outbox_put(int dir_fd, const char *id, const char *text, struct error *e)
 	char name[ID_SHOWN + 64], temporary[ID_SHOWN + 72];
 	if (geteuid() == 0)
 		return fail(e, -EPERM, "root's own steps leave no record: root writes nothing where others may");
-	make_name(id, random_number(), OUTBOX_SUFFIX, name, sizeof(name));
+	make_name(id, outbox_random(), OUTBOX_SUFFIX, name, sizeof(name));
 	snprintf(temporary, sizeof(temporary), ".%s.tmp", name);
-	int rc = write_file(dir_fd, temporary, text);
+	int rc = outbox_write(dir_fd, temporary, text);
 	if (rc == 0)
 		rc = give_name(dir_fd, temporary, id, text);
 	if (rc == -EEXIST) /* somebody else's, under our name */

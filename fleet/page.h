@@ -157,5 +157,7 @@ void page_job(struct fleet_page *g, sqlite3_int64 id);
 void put_least_useful(struct fleet_page *g);
 /* page_account.c: links to the accounts that this user leads. */
 void put_led(struct fleet_page *g);
+/* page_links.c: the section of switches; nothing where nothing was found. */
+void put_links(struct fleet_page *g);
 /* page_programs.c: the section of changes; of one program, or (0) of all. */
 void put_changes(struct fleet_page *g, sqlite3_int64 program);

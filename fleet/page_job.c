@@ -1,6 +1,7 @@
 /* page_job.c - one job, as its record has it. */
 #include "base/path.h"
 #include "fleet/page.h"
+#include "fleet/details.h"
 #include "fleet/fields.h"
 #include "fleet/record.h"
 #include "fleet/record_read.h"
@@ -119,6 +120,17 @@ static void put_added(struct fleet_page *g, const cJSON *r)
 #undef PUT
 }
 
+static void put_lists(struct fleet_page *g, const cJSON *r)
+{
+	static const char *const lists[][2] = {{"messages travelled by", "transports"},
+					       {"environment modules", "modules"}};
+	char room[DETAILS_LIST_ROOM];
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		const char *text = details_joined(r, lists[i][1], room);
+		put_fact(g, lists[i][0], text != NULL ? text : "");
+	}
+}
+
 static void put_facts(struct fleet_page *g, const cJSON *r)
 {
 	const cJSON *versions = json_item(r, "versions"), *efficiency = json_item(r, "efficiency");
@@ -144,6 +156,7 @@ static void put_facts(struct fleet_page *g, const cJSON *r)
 	put_fact(g, "program", json_text(r, "program", ""));
 	put_fact(g, "build id", json_text(r, "build_id", ""));
 	put_fact(g, "MPI", json_text(versions, "mpi", ""));
+	put_lists(g, r);
 	put_fact(g, "Slurm", json_text(versions, "slurm", ""));
 	put_number(g, "load balance", fmt_ratio(json_number(efficiency, "load_balance")));
 	put_number(g, "communication efficiency", fmt_ratio(json_number(efficiency, "communication")));

@@ -205,6 +205,7 @@ void page_nodes(struct fleet_page *g)
 		put_suspects(g);
 	if (c.judged > 0)
 		put_all(g);
+	put_links(g);
 	if (c.suspected > 0)
 		put_evidence(g);
 	section_begin(g, "method", "How this is computed", "What it can and cannot show.");

@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "fleet/fields.h"
 #include "fleet/hours.h"
+#include "fleet/record_library.h"
 #include "fleet/record_nodes.h"
 
 #include "base/index.h"
@@ -14,15 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define SIGNAL_STATUS 128 /* and the signal, as a shell tells it */
 
 /* How much of each list; the first row that fits RECORD_BYTES_MADE is taken. */
 static const struct limits {
-	size_t nodes, issues, operations, sites, text_bytes;
-} tries[] = {{512, 5, 10, 5, 300}, {256, 5, 10, 5, 200}, {128, 3, 10, 3, 120},
-	     {32, 2, 5, 2, 80},	   {0, 1, 3, 1, 40},	 {0, 0, 0, 0, 20}};
+	size_t nodes, issues, operations, sites, text_bytes, names;
+} tries[] = {{512, 5, 10, 5, 300, 32}, {256, 5, 10, 5, 200, 16}, {128, 3, 10, 3, 120, 16},
+	     {32, 3, 5, 2, 80, 8},     {0, 3, 3, 1, 40, 8},	 {0, 0, 0, 0, 20, 0}};
 
 struct making {
 	const cJSON *analysis, *job;
@@ -80,6 +80,12 @@ static void put_counts(cJSON *to, const char *name, double value)
 
 /* ---- identity ---- */
 
+void record_step_id(const cJSON *job, const char *restart, char ret_id[RECORD_ID_MAX])
+{
+	snprintf(ret_id, RECORD_ID_MAX, "%.80s:%.40s.%.40s:%.20s", json_text(job, "cluster", ""),
+		 json_text(job, "job_id", ""), json_text(job, "step_id", ""), restart);
+}
+
 /* The same step has the same id, whoever makes the record and how often. Outside of Slurm nothing is unique but all of
  * it together. */
 static void put_id(const struct making *m)
@@ -87,8 +93,7 @@ static void put_id(const struct making *m)
 	char id[RECORD_ID_MAX];
 	const char *job = json_text(m->job, "job_id", "");
 	if (*job != '\0' && strcmp(job, "0") != 0) {
-		snprintf(id, sizeof(id), "%.80s:%.40s.%.40s:%.20s", json_text(m->job, "cluster", ""), job,
-			 json_text(m->job, "step_id", ""), json_text(m->job, "restart", "0"));
+		record_step_id(m->job, json_text(m->job, "restart", "0"), id);
 	} else {
 		char key[1024];
 		const cJSON *node = json_first(m->job, "nodes");
@@ -156,13 +161,9 @@ static void put_exit(const struct making *m)
 
 static void put_end(const struct making *m)
 {
-	struct tm tm = {0};
-	char text[32];
-	const char *end = strptime(json_text(m->job, "start", ""), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	double elapsed_s = json_number(m->job, "elapsed_s");
-	time_t t = end != NULL && elapsed_s >= 0 && elapsed_s < 1e9 ? timegm(&tm) + (time_t)llround(elapsed_s) : 0;
-	bool known = t > 0 && gmtime_r(&t, &tm) != NULL && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm) > 0;
-	json_put_text(m->out, "end", known ? text : NULL);
+	double start = record_time(json_text(m->job, "start", "")), elapsed_s = json_number(m->job, "elapsed_s");
+	bool known = elapsed_s >= 0 && elapsed_s < 1e9;
+	record_put_time(m->out, "end", known ? start + round(elapsed_s) : NAN);
 }
 
 static void put_resident(const struct making *m)
@@ -263,6 +264,7 @@ static void put_issues(const struct making *m)
 		put_text(m, row, "severity", json_text(x, "severity", NULL));
 		put_number(row, "loss_s", json_number(x, "loss_s"));
 		put_number(row, "gain", json_number(json_item(x, "gain"), "share"));
+		put_number(row, "gain_s", json_number(json_item(x, "gain"), "s"));
 		const char *what = json_text(x, "what", "");
 		put_text(m, row, "what", m->source->without_paths && strchr(what, '/') != NULL ? NULL : what);
 	}
@@ -332,6 +334,7 @@ static char *make(struct making *m)
 	put_sites(m);
 	put_io(m);
 	put_rest(m);
+	record_put_library(m->out, m->analysis, m->limits->names);
 	record_put_hours(m->out);
 	record_put_nodes(m->out, m->analysis, m->limits->nodes);
 	char *text = json_print(m->out);

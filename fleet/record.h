@@ -28,6 +28,13 @@ struct record_source {
  * is a number in the record. 0; -EBADMSG when analysis_json is no analysis; -E2BIG; -ENOMEM. */
 int record_build(const char *analysis_json, const struct record_source *source, char **ret_text, struct error *e);
 
+/* "CLUSTER:JOB.STEP:RESTART", the id of a step of Slurm's: job has cluster, job_id and step_id. */
+void record_step_id(const cJSON *job, const char *restart, char ret_id[RECORD_ID_MAX]);
+/* Seconds since 1970 of "2026-03-02T10:00:00Z"; NAN for anything else, and for what no calendar has, as 2026-02-30. */
+double record_time(const char *text);
+/* The other way; null for what is no time. */
+void record_put_time(cJSON *to, const char *name, double seconds);
+
 /* Whose file it is must be who it says, or anybody could speak for others. A hidden name ("", "h:...") says nobody;
  * owner NULL: nobody asks. */
 bool record_is_owners(const char *user, const char *owner);

@@ -55,9 +55,13 @@ static int add_row(struct numbering *x, struct scan *s, sqlite3_stmt *row)
 			     .start = (uint32_t)sqlite3_column_int64(row, 4),
 			     .day = (uint32_t)(sqlite3_column_int64(row, 4) / FLEET_SECONDS_PER_DAY),
 			     .core_hours = (float)sqlite3_column_double(row, 5),
-			     .parallel = NAN};
+			     .parallel = NAN,
+			     .elapsed_s = (float)sqlite3_column_double(row, 8),
+			     .in_mpi = NAN};
 	if (sqlite3_column_type(row, 6) != SQLITE_NULL)
 		j.parallel = (float)sqlite3_column_double(row, 6);
+	if (sqlite3_column_type(row, 9) != SQLITE_NULL)
+		j.in_mpi = (float)sqlite3_column_double(row, 9);
 	const void *blob = sqlite3_column_blob(row, 7);
 	if (blob != NULL) {
 		int rc = add_nodes(x, s, &j, blob, (size_t)sqlite3_column_bytes(row, 7));
@@ -81,11 +85,14 @@ int scan_load(struct fleet *f, struct scan *ret_s, struct error *e)
 {
 	struct scan s = {0};
 	struct numbering x = {0};
-	sqlite3_stmt *row = fleet_prepare(f,
-					  "SELECT j.id, j.program, j.user, j.ranks, j.start, j.core_hours,"
-					  " CASE WHEN j.complete THEN j.parallel END, r.nodes FROM jobs j"
-					  " LEFT JOIN runs r ON r.job=j.id ORDER BY j.id",
-					  e);
+	sqlite3_stmt *row = fleet_prepare(
+		f,
+		"SELECT j.id, j.program, j.user, j.ranks, j.start, j.core_hours,"
+		" CASE WHEN j.complete THEN j.parallel END, r.nodes, j.elapsed_s, CASE WHEN j.complete AND"
+		" j.hung_core_hours=0 AND j.core_hours>j.idle_core_hours THEN"
+		" 1-j.useful*j.core_hours/(j.core_hours-j.idle_core_hours) END FROM jobs j"
+		" LEFT JOIN runs r ON r.job=j.id ORDER BY j.id",
+		e);
 	int rc = row != NULL ? 0 : -EIO, got = SQLITE_DONE;
 	while (rc == 0 && (got = sqlite3_step(row)) == SQLITE_ROW) {
 		rc = add_row(&x, &s, row);

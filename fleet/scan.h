@@ -15,6 +15,7 @@ struct scan_job {
 	uint32_t start, day;	    /* seconds and days since 1970 */
 	uint32_t first_node, nodes; /* in scan.nodes: 0 of them when it had one, or is not whole */
 	float core_hours, parallel; /* parallel: NAN when not known */
+	float elapsed_s, in_mpi;    /* in_mpi: share of the ranks' time; NAN when not known, or it hung */
 };
 
 struct scan_node {

@@ -2,6 +2,7 @@
 #include "fleet/sources.h"
 #include "fleet/outbox.h"
 #include "fleet/account.h"
+#include "fleet/alert.h"
 #include "fleet/record.h"
 #include "fleet/record_read.h"
 
@@ -200,6 +201,26 @@ static int take_trace(struct walk *w, const char *path)
 	return refused ? 0 : rc;
 }
 
+/* A name that no alert has now is no more than any other file's. */
+static int take_alert(struct walk *w, const FTSENT *x)
+{
+	struct stat st;
+	char name[64];
+	_cleanup_buf_ struct buf text = {0};
+	int fd = open(x->fts_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	bool good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && outbox_is_alert(x->fts_name, &st, time(NULL)) &&
+		    !(w->t->skip != NULL && w->t->skip(w->t->context, &st));
+	int rc = good ? buf_read(&text, fd, ALERT_BYTES_MAX) : 0;
+	close(fd);
+	if (rc < 0)
+		say(w, x->fts_path, rc == -E2BIG ? "is longer than 4,096 bytes" : strerror(-rc));
+	return good && rc == 0 ? w->t->alert(w->t->context, (const char *)text.data, text.len_bytes, x->fts_path,
+					     owner_of(st.st_uid, name), w->e)
+			       : 0;
+}
+
 /* ---- a line each ---- */
 
 static int take_line(struct walk *w, const char *path, uint64_t line, const char *text, size_t len)
@@ -252,17 +273,24 @@ static bool is_settled(const struct stat *st, int64_t until)
 	return st->st_mtime < until || (until > 0 && st->st_mtime > time(NULL) + FUTURE_S);
 }
 
+static int take_away(struct walk *w, const FTSENT *x)
+{
+	return unlink(x->fts_accpath) == 0 || errno == ENOENT
+		       ? 0
+		       : fail(w->e, -errno, "%s: cannot remove it: %s", x->fts_path, strerror(errno));
+}
+
 static int remove_file(struct walk *w, const FTSENT *x)
 {
 	const struct source_removal *r = w->removal;
 	bool full = ends_with(x->fts_name, OUTBOX_FULL_SUFFIX);
+	if (ends_with(x->fts_name, OUTBOX_ALERT_SUFFIX) || ends_with(x->fts_name, OUTBOX_SLOT_SUFFIX))
+		return is_settled(x->fts_statp, time(NULL) - OUTBOX_ALERT_DAYS * 86400) ? take_away(w, x) : 0;
 	if ((!full && !ends_with(x->fts_name, OUTBOX_SUFFIX)) || !is_settled(x->fts_statp, r->until))
 		return 0;
 	if (!full && r->keep != NULL && r->keep(r->context, x->fts_path, x->fts_statp))
 		return 0;
-	return unlink(x->fts_accpath) == 0 || errno == ENOENT
-		       ? 0
-		       : fail(w->e, -errno, "%s: cannot remove it: %s", x->fts_path, strerror(errno));
+	return take_away(w, x);
 }
 
 static int visit(struct walk *w, const FTSENT *x)
@@ -271,6 +299,8 @@ static int visit(struct walk *w, const FTSENT *x)
 		return remove_file(w, x);
 	if (ends_with(x->fts_name, OUTBOX_FULL_SUFFIX) && w->t->had_no_room != NULL)
 		(*w->t->had_no_room)++;
+	if (ends_with(x->fts_name, OUTBOX_ALERT_SUFFIX))
+		return w->t->alert != NULL ? take_alert(w, x) : 0;
 	if (ends_with(x->fts_name, OUTBOX_SUFFIX))
 		return w->t->skip != NULL && w->t->skip(w->t->context, x->fts_statp) ? 0 : take_file(w, x->fts_path);
 	return strcmp(x->fts_name, "job.mpix") == 0 ? take_trace(w, x->fts_path) : 0;

@@ -13,6 +13,7 @@ typedef int (*source_take)(void *context, const char *text, size_t len_bytes, co
 
 struct source_taker {
 	source_take take;
+	source_take alert;				    /* takes an alert of an outbox; may be NULL */
 	bool (*skip)(void *context, const struct stat *st); /* is a file of an outbox known already? May be NULL */
 	void *context;
 	void (*say)(void *context, const char *text);	 /* what could not be read, */

@@ -52,7 +52,9 @@
 	X(READERS,  readers,  "number of the group that may read the results") \
 	X(FINISH,   finish,   "where a long analysis goes: `leave`, `queue` or `sweep`") \
 	X(ACCOUNT,  account,  "account of the job, if the prolog knew it") \
-	X(PARTITION, partition, "partition of the job, likewise")
+	X(PARTITION, partition, "partition of the job, likewise") \
+	X(MODULES,  modules,  "environment modules of the job, comma-separated; `+N`: that many more; absent if the site wants none") \
+	X(ALERT,    alert,    "seconds after which a step that hangs leaves an alert, 0 or absent = never")
 /* clang-format on */
 
 enum layout_key {

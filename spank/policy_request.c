@@ -112,6 +112,8 @@ static void choose_site(const struct policy_decision *d, struct request *r)
 {
 	int mask = policy_umask(d);
 	r->site.redact = (unsigned)policy_number(d, POLICY_REDACT);
+	r->site.modules = policy_number(d, POLICY_RECORD_MODULES) != 0;
+	r->site.alert_s = (unsigned)policy_number(d, POLICY_ALERT_SECONDS);
 	r->site.umask = mask >= 0 ? REQUEST_UMASK_GIVEN | (unsigned)mask : 0;
 	if (!is_built_in(d, POLICY_PAGE_BYTES))
 		snprintf(r->site.page, sizeof(r->site.page), "%llu",

@@ -1,6 +1,7 @@
 /* record.c - see record.h. */
 #include "spank/record.h"
 #include "format/layout.h"
+#include "spank/loaded.h"
 #include "spank/redact.h"
 #include "spank/warden/spool.h"
 
@@ -87,6 +88,17 @@ static void put_site(struct layout *l, const struct request_site *s)
 		layout_set(l, LAYOUT_ACCOUNT, s->account);
 	if (s->partition[0] != '\0')
 		layout_set(l, LAYOUT_PARTITION, s->partition);
+	if (s->alert_s != 0)
+		layout_set_number(l, LAYOUT_ALERT, s->alert_s);
+}
+
+static void put_modules(struct layout *l, const struct record *r)
+{
+	char names[LOADED_TEXT_MAX];
+	if (!r->request->site.modules)
+		return;
+	loaded_names(r->loaded, names);
+	layout_set(l, LAYOUT_MODULES, names);
 }
 
 int record_write(int step_fd, const struct record *r, struct error *e)
@@ -104,6 +116,7 @@ int record_write(int step_fd, const struct record *r, struct error *e)
 	layout_set(&l, LAYOUT_SUBMIT, r->submit);
 	layout_set_argv(&l, r->argv, r->argc);
 	put_site(&l, &r->request->site);
+	put_modules(&l, r);
 	redact_layout(&l, r->request->site.redact, r->job_id);
 	int rc = layout_write(step_fd, &l, e);
 	layout_done(&l);

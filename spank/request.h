@@ -55,6 +55,8 @@ struct request_site {
 	unsigned redact;		 /* enum policy_redact */
 	char account[64], partition[64]; /* of the job, as the prolog knew them; "" = not known */
 	uint64_t max_budget_bytes;	 /* of a rank; 0 = no cap */
+	bool modules;			 /* names of environment modules are recorded */
+	unsigned alert_s;		 /* a step that hangs for so long leaves an alert; 0 = never */
 	unsigned umask;			 /* for files of results, with REQUEST_UMASK_GIVEN */
 };
 #define REQUEST_UMASK_GIVEN 01000u

@@ -132,6 +132,7 @@ static void read_names(spank_t sp, const struct request *r, struct record *rec, 
 	rec->cluster = sl_env(sp, "SLURM_CLUSTER_NAME");
 	rec->nodelist = nodes != NULL ? nodes : sl_env(sp, "SLURM_JOB_NODELIST");
 	rec->slurm = sl_version(sp);
+	rec->loaded = sl_env(sp, "LOADEDMODULES");
 }
 
 /* Its tasks are the daemons; the ranks are their children, as unknown in number as those of the

@@ -73,6 +73,7 @@ struct publish_kind {
 		       struct publish_request *ret_r);
 	/* How many, of the answer; negative: it cannot be understood. */
 	int64_t (*left)(const char *answer);
+	bool alerts;	    /* it takes those of steps that hang, too (fleet/alert.h), among the records */
 	const char *method; /* NULL: POST */
 	/* Set for kinds that append to a file in place of a request. */
 	void (*append)(const struct publish_batch *b, struct buf *ret_body);

@@ -1,6 +1,8 @@
 /* kind_webhook.c - any server that takes JSON: {"batch": NAME, "records": [...]}, signed by HMAC-SHA-256. Each record
  * has its id; the batch's name is the same when it comes again, so that a receiver needs to know only the last one. */
 #include "fleet/publish/kind.h"
+#include "base/json.h"
+#include "fleet/alert.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,13 +22,27 @@ static void url(const struct destination *d, struct buf *ret_url)
 	buf_str(ret_url, d->url);
 }
 
+/* Those that are alerts, or those that are not; how many. */
+static size_t put(const struct publish_batch *b, bool alerts, struct buf *ret_body)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < b->n; i++) {
+		if ((strcmp(json_text(b->records[i].json, "schema", ""), ALERT_SCHEMA) == 0) != alerts)
+			continue;
+		if (n++ > 0)
+			buf_u8(ret_body, ',');
+		buf_str(ret_body, b->records[i].text);
+	}
+	return n;
+}
+
+/* A body without alerts is as it was when there were none. */
 static void encode(const struct publish_batch *b, struct buf *ret_body)
 {
 	buf_printf(ret_body, "{\"batch\":\"%s\",\"records\":[", b->name);
-	for (size_t i = 0; i < b->n; i++) {
-		if (i > 0)
-			buf_u8(ret_body, ',');
-		buf_str(ret_body, b->records[i].text);
+	if (put(b, false, ret_body) < b->n) {
+		buf_str(ret_body, "],\"alerts\":[");
+		put(b, true, ret_body);
 	}
 	buf_str(ret_body, "]}");
 }
@@ -68,4 +84,5 @@ const struct publish_kind publish_webhook = {
 	.url = url,
 	.encode = encode,
 	.headers = headers,
+	.alerts = true,
 };

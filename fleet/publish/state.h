@@ -49,6 +49,9 @@ int state_destinations(struct state *s, struct destinations *all, struct error *
  * taken then; else NULL. A known record is passed over. 0, or -errno: the database cannot go on. */
 int state_take(struct state *s, const struct destinations *all, const char *text, size_t len_bytes, const char *owner,
 	       struct take_counts *counts, const char **ret_why, struct error *e);
+/* The same of an alert (fleet/alert.h), for destinations whose kind takes them. */
+int state_take_alert(struct state *s, const struct destinations *all, const char *text, size_t len_bytes,
+		     const char *owner, struct take_counts *counts, const char **ret_why, struct error *e);
 /* Forget which records there were more than 400 days ago that wait for nothing. */
 int state_forget(struct state *s, struct error *e);
 /* Drop, and count, the oldest of those that wait beyond d->queue. */

@@ -4,10 +4,12 @@
 #include "base/index.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "fleet/alert.h"
 #include "fleet/job.h"
 #include "fleet/record.h"
 #include "fleet/record_read.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,10 +24,12 @@ static const char *wrong_with(const cJSON *record, const char *owner, char ret_c
 		       : "belongs to another user than it says";
 }
 
-static int owe_all(struct state *s, const struct destinations *all, int64_t record, struct error *e)
+static int owe_all(struct state *s, const struct destinations *all, int64_t record, bool alert, struct error *e)
 {
 	int rc = 0;
 	for (size_t i = 0; i < all->all.n && rc == 0; i++) {
+		if (alert && !all->all.at[i].kind->alerts)
+			continue;
 		sqlite3_bind_int64(s->owe, 1, record);
 		sqlite3_bind_int64(s->owe, 2, all->all.at[i].id);
 		if (sqlite3_step(s->owe) != SQLITE_DONE)
@@ -35,14 +39,19 @@ static int owe_all(struct state *s, const struct destinations *all, int64_t reco
 	return rc;
 }
 
-/* id: what was the key before it had the user in it. */
-static int add(struct state *s, const struct destinations *all, const char *key, const char *id, const char *text,
-	       struct take_counts *counts, struct error *e)
+struct taken {
+	const char *key, *id; /* id: what was the key before it had the user in it */
+	const char *text;
+	int64_t hash;
+	bool alert;
+};
+
+static int add(struct state *s, const struct destinations *all, const struct taken *t, struct take_counts *counts,
+	       struct error *e)
 {
-	int64_t hash = (int64_t)index_hash(INDEX_SEED, text, strlen(text));
-	sqlite3_bind_text(s->find, 1, key, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(s->find, 2, hash);
-	sqlite3_bind_text(s->find, 3, id, -1, SQLITE_STATIC);
+	sqlite3_bind_text(s->find, 1, t->key, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(s->find, 2, t->hash);
+	sqlite3_bind_text(s->find, 3, t->id, -1, SQLITE_STATIC);
 	int found = sqlite3_step(s->find);
 	bool known = found == SQLITE_ROW;
 	sqlite3_reset(s->find);
@@ -51,13 +60,13 @@ static int add(struct state *s, const struct destinations *all, const char *key,
 	counts->known += known;
 	if (known)
 		return 0;
-	sqlite3_bind_text(s->add, 1, key, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(s->add, 2, hash);
-	sqlite3_bind_text(s->add, 3, text, -1, SQLITE_STATIC);
+	sqlite3_bind_text(s->add, 1, t->key, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(s->add, 2, t->hash);
+	sqlite3_bind_text(s->add, 3, t->text, -1, SQLITE_STATIC);
 	int rc = sqlite3_step(s->add) == SQLITE_DONE ? 0 : fleet_fail(&s->f, e);
 	sqlite3_reset(s->add);
 	counts->added += rc == 0;
-	return rc == 0 ? owe_all(s, all, sqlite3_last_insert_rowid(s->f.db), e) : rc;
+	return rc == 0 ? owe_all(s, all, sqlite3_last_insert_rowid(s->f.db), t->alert, e) : rc;
 }
 
 /* The text goes out as it was printed here: one line of UTF-8, whatever bytes the file had. */
@@ -74,9 +83,48 @@ int state_take(struct state *s, const struct destinations *all, const char *text
 	if (*ret_why != NULL)
 		counts->refused++;
 	else
-		rc = add(s, all, claim, json_text(record, "id", ""), line, counts, e);
+		rc = add(s, all,
+			 &(struct taken){.key = claim,
+					 .id = json_text(record, "id", ""),
+					 .text = line,
+					 .hash = (int64_t)index_hash(INDEX_SEED, line, strlen(line))},
+			 counts, e);
 	cJSON_free(line);
 	cJSON_Delete(record);
+	free(clean);
+	return rc;
+}
+
+/* Its key begins with a word that no record's id has, and it is known by that alone: a step has one. */
+static int add_alert(struct state *s, const struct destinations *all, const struct alert *a, const char *line,
+		     struct take_counts *counts, struct error *e)
+{
+	char key[FLEET_CLAIM_MAX + sizeof("alert ")];
+	snprintf(key, sizeof(key), "alert %s%s%s", a->id, *a->user != '\0' ? " " : "", a->user);
+	return add(s, all, &(struct taken){.key = key, .id = key, .text = line, .alert = true}, counts, e);
+}
+
+int state_take_alert(struct state *s, const struct destinations *all, const char *text, size_t len_bytes,
+		     const char *owner, struct take_counts *counts, const char **ret_why, struct error *e)
+{
+	struct alert a;
+	bool wanted = false;
+	*ret_why = NULL;
+	for (size_t i = 0; i < all->all.n; i++)
+		wanted |= all->all.at[i].kind->alerts;
+	if (!wanted)
+		return 0;
+	char *clean = utf8_clean(text, len_bytes);
+	cJSON *json =
+		clean != NULL && len_bytes <= ALERT_BYTES_MAX ? cJSON_ParseWithLength(clean, strlen(clean)) : NULL;
+	char *line = json != NULL ? cJSON_PrintUnformatted(json) : NULL;
+	*ret_why = line == NULL ? "is not JSON" : alert_of(json, &a);
+	if (*ret_why == NULL && !record_is_owners(a.user, owner))
+		*ret_why = "belongs to another user than it says";
+	int rc = *ret_why == NULL ? add_alert(s, all, &a, line, counts, e) : 0;
+	counts->refused += *ret_why != NULL;
+	cJSON_free(line);
+	cJSON_Delete(json);
 	free(clean);
 	return rc;
 }

@@ -34,12 +34,9 @@ static void say(void *context, const char *text)
 	free(clean);
 }
 
-static int take(void *context, const char *text, size_t len, const char *where, const char *owner, struct error *e)
+static int taken(struct taking *t, int rc, const char *why, const char *where, struct error *e)
 {
-	struct taking *t = context;
-	const char *why;
 	char line[ERROR_TEXT_MAX];
-	int rc = state_take(t->s, t->all, text, len, owner, t->counts, &why, e);
 	if (rc == 0 && why != NULL) {
 		snprintf(line, sizeof(line), "%.600s: %s; ignored", where, why);
 		say(t, line);
@@ -47,6 +44,23 @@ static int take(void *context, const char *text, size_t len, const char *where, 
 	if (rc == 0 && ++t->pending % COMMIT_EVERY == 0)
 		rc = fleet_run(&t->s->f, "COMMIT; BEGIN IMMEDIATE", e);
 	return rc;
+}
+
+static int take(void *context, const char *text, size_t len, const char *where, const char *owner, struct error *e)
+{
+	struct taking *t = context;
+	const char *why = NULL;
+	int rc = state_take(t->s, t->all, text, len, owner, t->counts, &why, e);
+	return taken(t, rc, why, where, e);
+}
+
+static int take_alert(void *context, const char *text, size_t len, const char *where, const char *owner,
+		      struct error *e)
+{
+	struct taking *t = context;
+	const char *why = NULL;
+	int rc = state_take_alert(t->s, t->all, text, len, owner, t->counts, &why, e);
+	return taken(t, rc, why, where, e);
 }
 
 static bool is_seen(void *context, const struct stat *st)
@@ -80,6 +94,7 @@ int publish_take(struct state *s, const struct destinations *all, const char *pa
 {
 	struct taking t = {.s = s, .all = all, .counts = counts, .seen = seen, .dry = dry, .account = account};
 	struct source_taker taker = {.take = take,
+				     .alert = take_alert,
 				     .skip = is_seen,
 				     .say = say,
 				     .context = &t,

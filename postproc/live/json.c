@@ -11,7 +11,7 @@
 
 static void put_job(cJSON *o, const struct snapshot *l)
 {
-	static const char *const texts[] = {"cluster", "job_id", "step_id", "program"};
+	static const char *const texts[] = {"cluster", "job_id", "step_id", "account", "partition", "program"};
 	cJSON *job = json_object(o, "job");
 	const cJSON *meta = l->step.nodes.n > 0 ? l->step.nodes.at[0].meta : NULL;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)

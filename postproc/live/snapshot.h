@@ -98,6 +98,13 @@ int find_step(const char *job_or_path, char *ret_path, struct error *e);
 /* Keep the deadlocks of l with the step at path, for its report; kept: 0 at first, which ones the file has. */
 void verdict_keep(const struct snapshot *l, const char *path, uint64_t *kept);
 
+/* Is a thread of a rank stopped or frozen, as all of a suspended job are? Nothing follows then from how long anybody
+ * waits. */
+bool verdict_is_held(const struct snapshot *l);
+/* Should somebody be told: it is stuck for so long, and nobody is stopped. ret_since: since the last of those that
+ * cannot go on came to its call, seconds since 1970; ret_key: which ranks these are. */
+bool verdict_hangs(const struct snapshot *l, double after_s, double *ret_since, uint64_t *ret_key);
+
 /* ---- json.c ---- */
 
 /* Schema mpitrace/live/1; to be freed with free(). NULL without memory. */

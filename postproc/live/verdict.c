@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,6 +50,44 @@ static double since_of(const struct snapshot *l, const struct core *c)
 		since_s = s < since_s ? s : since_s;
 	}
 	return (double)l->realtime_ns / 1e9 - (isfinite(since_s) ? since_s : 0);
+}
+
+/* Of who is in MPI, since the last of them came to its call. */
+static double since_all(const struct snapshot *l)
+{
+	double since_s = INFINITY;
+	for (size_t r = 0; r < l->ranks.n; r++)
+		if (l->ranks.at[r].state == LIVE_MPI)
+			since_s = fmin(since_s, l->ranks.at[r].since_s);
+	return (double)l->realtime_ns / 1e9 - (isfinite(since_s) ? since_s : 0);
+}
+
+/* Stopped by a signal or a debugger, or where no signal reaches it: frozen with its control group, as Slurm suspends
+ * jobs, or in the file system. */
+static bool is_held(const struct live_thread *t)
+{
+	return t->has_system && t->system.run_state != 0 && strchr("TtD", t->system.run_state) != NULL;
+}
+
+bool verdict_is_held(const struct snapshot *l)
+{
+	for (size_t r = 0; r < l->ranks.n; r++) {
+		const struct live_process *p = l->ranks.at[r].state != LIVE_ENDED ? l->ranks.at[r].process : NULL;
+		for (size_t i = 0; p != NULL && i < p->threads.n; i++)
+			if (is_held(&p->threads.at[i]))
+				return true;
+	}
+	return false;
+}
+
+bool verdict_hangs(const struct snapshot *l, double after_s, double *ret_since, uint64_t *ret_key)
+{
+	double now = (double)l->realtime_ns / 1e9;
+	if (!l->stuck || verdict_is_held(l))
+		return false;
+	*ret_since = l->cores.at.n > 0 ? since_of(l, &l->cores.at.at[0]) : since_all(l);
+	*ret_key = key_of(l);
+	return now - *ret_since >= after_s;
 }
 
 static void put_text(FILE *f, const char *text)

@@ -105,6 +105,23 @@ static void put_known(cJSON *job, const cJSON *meta, const char *name)
 		json_put_text(job, name, text);
 }
 
+/* "a/1,b,+3": two names, and that there were three more. Only where the site wants them. */
+static void put_modules(cJSON *job, const char *text)
+{
+	cJSON *names = text != NULL ? json_array(job, "modules") : NULL;
+	unsigned left_out = 0;
+	char name[256];
+	for (const char *at = text; at != NULL && *at != '\0'; at += *at == ',') {
+		size_t len = strcspn(at, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)(len < sizeof(name) ? len : sizeof(name) - 1), at);
+		if (sscanf(name, "+%u", &left_out) != 1 && len > 0)
+			json_push_text(names, name);
+		at += len;
+	}
+	if (names != NULL)
+		json_put(job, "modules_left_out", left_out);
+}
+
 /* What others than the ranks know of the end; state UNKNOWN where nobody does. */
 static void put_outcome(cJSON *job, const struct outcome *o)
 {
@@ -143,6 +160,7 @@ int part_job(struct analysis *a)
 	put_page(job, meta);
 	put_known(job, meta, "account");
 	put_known(job, meta, "partition");
+	put_modules(job, json_text(meta, "modules", NULL));
 	put_build_id(s, job, p);
 	return 0;
 }

@@ -13,12 +13,13 @@
 #define LIVE_SUMMARY "what each rank of a running job is in, who waits for whom, deadlocks"
 #define LIVE_USAGE \
 	"live JOB|DIR [--once] [--json] [--interval S] [--socket PATH] [--port P] [--view [--no-browser] [--linger " \
-	"S]]"
+	"S]] [--alert S [--policy FILE]]"
 
 #define FLEET_SUMMARY "all jobs of a machine: collect their records, write or serve pages, ask"
 #define FLEET_USAGE \
-	"fleet ingest PATH... --db FILE [--keep DAYS] [--remove] [--sacct] | fleet report --db FILE -o DIR [--user " \
-	"NAME | " \
+	"fleet ingest PATH... --db FILE [--keep DAYS] [--remove] [--sacct] [--topology FILE] | fleet report --db " \
+	"FILE -o " \
+	"DIR [--user NAME | " \
 	"--public K] [--days N] [--jobs N] [--timing] | fleet serve --db FILE [--port P] [--user NAME] [--token-file " \
 	"FILE [--user-header NAME " \
 	"[--all USER] [--leads FILE] [--site-key FILE]]] [--host NAME] | fleet query SQL [--db FILE | --config FILE] " \

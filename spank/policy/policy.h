@@ -44,7 +44,9 @@
 	X(FILE_MODE,       file_mode,       CHOICE,  "umask|0600|0640|0644",    "umask",  true,  OWNER,   "mode of files of results; directories have the same with search") \
 	X(REDACT,          redact,          FLAGS,   "none|arguments|paths|hosts", "none", true, UNION,   "what is left out of traces: arguments, directories, names of hosts") \
 	X(OUTBOX,          outbox,          PATH,    "",                        "",       false, CERTAIN, "directory where each finished step leaves a job record; none: no records") \
+	X(ALERT_SECONDS,   alert_seconds,   TIME,    "",                        "0",      true,  LEAST,   "time after which a step that hangs leaves an alert in the outbox while it runs, 0 = never") \
 	X(RECORD_USERS,    record_users,    CHOICE,  "name|hash|none",          "name",   false, CERTAIN, "how job records name users: as they are, by a keyed hash, not at all") \
+	X(RECORD_MODULES,  record_modules,  CHOICE,  "no|yes",                  "no",     true,  LEAST,   "whether job records have names of the job's environment modules") \
 	X(SITE_KEY,        site_key,        PATH,    "",                        "",       false, CERTAIN, "file with the key of that hash, 16 to 4096 bytes")
 
 /* What is known of a job: name, how a rule compares it, meaning. */

@@ -42,6 +42,7 @@ static int get(const struct layout *l, struct step_facts *b)
 		return -EBADMSG;
 	b->report = out[0] == '/' ? report_of(layout_text(l, LAYOUT_REPORT)) : STEP_REPORT_NONE;
 	b->report_seconds = layout_number(l, LAYOUT_BUDGET_S, 0);
+	b->alert_seconds = out[0] == '/' && b->nodeid == 0 ? layout_number(l, LAYOUT_ALERT, 0) : 0;
 	b->leave = is_left(b->report, layout_text(l, LAYOUT_FINISH));
 	return 0;
 }

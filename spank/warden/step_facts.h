@@ -16,6 +16,7 @@ struct step_facts {
 	uint32_t nodeid, nnodes;
 	enum step_facts_report report;
 	uint64_t report_seconds;
+	uint64_t alert_seconds; /* a step that hangs for so long leaves an alert; 0: never, or not from this node */
 	bool leave; /* a report that takes too long is nobody's: its user makes it, or a job that srun has queued */
 	char out[PATH_MAX];
 };

@@ -3,6 +3,7 @@
  * Out: an agent that is always there, whoever kills or stops it; then the end of the step (teardown.h). The lock on the
  * file `warden` says that somebody sees to the step. */
 #include "base/clock.h"
+#include "spank/warden/alert.h"
 #include "spank/warden/child.h"
 #include "spank/warden/elsewhere.h"
 #include "spank/warden/lock.h"
@@ -27,6 +28,7 @@ struct watch {
 	struct teardown teardown;
 	pid_t agent; /* 0: none runs */
 	unsigned starts, stops;
+	struct alert alert;
 	int signals_fd;
 	int namespace_fd; /* of the job, or -1 (elsewhere.h) */
 };
@@ -64,16 +66,26 @@ static bool listen_to_step(struct watch *w, short events)
 	return goes_on;
 }
 
+/* For poll(): until the agent is started again, or there is somebody to be told that the step hangs. */
+static int wait_ms(const struct watch *w)
+{
+	bool waiting = w->agent == 0 && w->starts < STARTS_MAX && !teardown_is_sealed(&w->teardown);
+	return waiting ? AGAIN_MS : alert_wait_ms(&w->alert, &w->teardown);
+}
+
 static void serve(struct watch *w)
 {
 	struct pollfd polls[2] = {{.fd = WARDEN_STEP_FD, .events = POLLIN}, {.fd = w->signals_fd, .events = POLLIN}};
 	struct signalfd_siginfo info;
 	while (listen_to_step(w, polls[0].revents)) {
-		bool waiting = w->agent == 0 && w->starts < STARTS_MAX && !teardown_is_sealed(&w->teardown);
-		if (poll(polls, 2, waiting ? AGAIN_MS : -1) == 0)
+		if (poll(polls, 2, wait_ms(w)) == 0) {
 			start_agent(w);
-		if ((polls[1].revents & POLLIN) != 0 && read(w->signals_fd, &info, sizeof(info)) > 0)
+			alert_look(&w->alert, &w->teardown);
+		}
+		if ((polls[1].revents & POLLIN) != 0 && read(w->signals_fd, &info, sizeof(info)) > 0) {
 			look_at_agent(w);
+			alert_reap(&w->alert);
+		}
 	}
 }
 
@@ -105,6 +117,7 @@ int warden_step(const char *spool, const char *dir, const char *program)
 	w.signals_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	start_agent(&w);
 	serve(&w);
+	alert_end(&w.alert);
 	spool_mark(w.teardown.step_fd, "done"); /* slurmstepd may have died without saying so */
 	end_agent(&w);
 	elsewhere_unmount(w.namespace_fd, dir);

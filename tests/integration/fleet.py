@@ -71,7 +71,7 @@ def ingest(t, place):
     t.check('once', got['n'] == 300 and abs(got['h'] - sum(r['core_hours'] for r in records) - records[7]['core_hours']) < 1e-3, got)
     t.equal('and in the sums', fleet('check', '--db', db).returncode, 0)
     for name, text in (('not JSON', '{'), ('another schema', '{"schema":"x"}'), ('no beginning', json.dumps(dict(records[0], start=None))),
-                       ('no id', json.dumps(dict(records[0], id=''))), ('too long', json.dumps(dict(records[0], program='x' * 9000))),
+                       ('no id', json.dumps(dict(records[0], id=''))), ('too long', json.dumps(dict(records[0], program='x' * 3000))),
                        ('two users', json.dumps(records[0])[:-1] + ', "us\\u0065r": "mallory"}'), ('a hole of nothing', 'null'), ('numbers that are none', '{"schema":"mpitrace/job/1","id":[],"start":1e999}')):
         run = fleet('ingest', '-', '--db', db, input=text + '\n')
         t.check('%s: left out, and said' % name, run.returncode == 4 and '1 left out' in run.stdout and 'standard input:1' in run.stderr, run)
@@ -184,6 +184,28 @@ def account(t, place):
     leave(dict(records[0], id='z'))
     run(*again, job, step, old=True)
     t.equal('of a job that was requeued, the run that the record is of', ask(db, "select account, state from job_list where key='z'"), [{'account': 'proj', 'state': 'CANCELLED'}])
+
+
+def details(t, place):
+    """What a record has beside the columns of job_list."""
+    db, path = place + '/details.db', place + '/details.ndjson'
+    made(path, 3)
+    records = [json.loads(x) for x in lines(path)]
+    records[0].update(mpi={'implementation': 'Open MPI', 'version': '4.1.4'}, transports=['pml ob1', 'btl tcp'], modules=['gcc/12', 'openmpi/4'],
+                      modules_left_out=1, io={'read_bytes': 5, 'written_bytes': 1 << 40, 'time_s': 2.5})
+    records[1].update(mpi=7, transports=[3, 'x' * 3000, 'btl tcp'], modules='all', io=[])
+    with open(path, 'w') as f:
+        f.writelines(json.dumps(r) + '\n' for r in records)
+    fleet('ingest', path, '--db', db)
+    rows = [tuple(r.values())[2:] for r in ask(db, 'select * from job_details order by id')]
+    t.equal('details of a job have columns', rows[0], ('Open MPI', '4.1.4', 'pml ob1,btl tcp', 'gcc/12,openmpi/4', 5, 1 << 40, 2.5))
+    t.equal('of what is none, and of records of before, there are none', rows[1:], [(None, None, '', None, None, None, None), (None,) * 7])
+    fleet('report', '--db', db, '-o', place + '/details')
+    text = ''.join(open(x).read() for x in glob.glob(place + '/details/job-*.html'))
+    t.check('the page of a job has them', 'pml ob1,btl tcp' in text and 'gcc/12,openmpi/4' in text, text[:500])
+    fleet('ingest', path, '--db', db)
+    t.equal('they go with their job', (fleet('forget', '--user', records[0]['user'], '--db', db).returncode, ask(db, "select count(*) as n from details where version='4.1.4'")),
+            (0, [{'n': 0}]))
 
 
 def outbox(t, place):
@@ -607,6 +629,7 @@ def main():
     with tempfile.TemporaryDirectory() as place:
         ingest(t, place)
         account(t, place)
+        details(t, place)
         outbox(t, place)
         at_once(t, place)
         killed(t, place)

@@ -70,6 +70,20 @@ def hidden(t, place):
     t.check('a key that others may write is refused, and how to mend it', failed.returncode == 3 and 'chmod' in failed.stderr, failed.stderr)
 
 
+def library(t, place):
+    """What it was run with, of each MPI library that is here."""
+    for flavour in FLAVOURS:
+        subprocess.run(['mpicc.' + flavour, '-g', '-o', place + '/lib', PROGRAMS + '/slurm_ring.c'], check=True)
+        subprocess.run([MPITRACE, 'run', '-n', '2', '--out', place, '--name', flavour, '--', place + '/lib'], env=ENV, check=True, capture_output=True)
+        made = json.loads(record('%s/%s.mpix' % (place, flavour)))
+        name, version = {'openmpi': ('Open MPI', 'v'), 'mpich': ('MPICH', '')}[flavour], made['mpi']['version']
+        t.check('%s: the MPI library has a name and a version' % flavour, made['mpi']['implementation'] == name[0] and version and version[0].isdigit() and
+                name[1] + version in made['versions']['mpi'], (made['mpi'], made['versions']))
+        t.check('%s: what carries its messages is named' % flavour, made['transports'] and any(x.startswith(('btl ', 'ch4:', 'ch3')) for x in made['transports']), made['transports'])
+        t.equal('%s: nobody asked for environment modules' % flavour, (made['modules'], made['modules_left_out']), (None, None))
+        t.equal('%s: keeps its schema' % flavour, contract.errors(made, name='job'), [])
+
+
 def finish(step, policy, text, user, before=()):
     with open(policy, 'w') as f:
         f.write('[defaults]\n' + text)
@@ -165,6 +179,7 @@ def main():
     with tempfile.TemporaryDirectory() as place:
         schema(t, place)
         hidden(t, place)
+        library(t, place)
         outbox(t, place)
         full(t, place)
     t.end()

@@ -192,8 +192,8 @@ def other_names(t, schema):
 
 
 # Fields of names, imports and callers that the programs here do not have; tests/integration/names.py, protocol.py and records.py have analyses
-# with them, held to the schema; those of a look at totals are in totals.py. Epochs are in what `show --epochs --json` prints, which tests/integration/protocol.py holds to it.
-MADE_ELSEWHERE = {'job.imported', 'job.policy', 'job.page_bytes', 'job.account', 'job.partition', 'job.build_id', 'callsites.[].function_short', 'callsites.[].module_short',
+# with them, held to the schema; environment modules are in alerts.py, those of a look at totals are in totals.py. Epochs are in what `show --epochs --json` prints, which tests/integration/protocol.py holds to it.
+MADE_ELSEWHERE = {'job.imported', 'job.policy', 'job.page_bytes', 'job.account', 'job.partition', 'job.modules', 'job.modules_left_out', 'job.build_id', 'callsites.[].function_short', 'callsites.[].module_short',
                   'coverage.events_not_analysed', 'coverage.event_bytes_not_analysed', 'coverage.totals_complete'}
 CALLERS = ('frames', 'stacks', 'stacks_left_out')
 

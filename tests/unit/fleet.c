@@ -5,6 +5,7 @@
 #include "fleet/ingest.h"
 #include "fleet/migrations.h"
 #include "fleet/nodes.h"
+#include "fleet/outbox.h"
 #include "fleet/query.h"
 #include "fleet/record.h"
 
@@ -401,4 +402,38 @@ Test(changes, larger_jobs_are_no_change)
 	cr_expect_eq(list.n, 0);
 	vec_done(&list);
 	scan_done(&s);
+}
+
+/* ---- alerts in an outbox ---- */
+
+#define NOON 1795694400 /* 2026-11-26 */
+
+Test(outbox, an_alert_has_one_of_few_names_which_is_its_owners)
+{
+	static const struct {
+		const char *name;
+		uid_t owner;
+		bool is;
+	} rows[] = {
+		{"alert-20261126-u1000-0.alert.json", 1000, true},
+		{"alert-20261126-u1000-7.alert.json", 1000, true},
+		{"alert-20261126-u1000-8.alert.json", 1000, false},
+		{"alert-20261126-u1000-07.alert.json", 1000, false},
+		{"alert-20261126-u01000-0.alert.json", 1000, false},
+		{"alert-20261126-u1000-0.alert.json", 1001, false},
+		{"alert-20261126-u1000-0.alert.json", 0, true},
+		{"alert-20261127-u1000-0.alert.json", 1000, true},
+		{"alert-20261128-u1000-0.alert.json", 1000, false},
+		{"alert-20261124-u1000-0.alert.json", 1000, true},
+		{"alert-20261123-u1000-0.alert.json", 1000, false},
+		{"alert-2026112-u1000-0.alert.json", 1000, false},
+		{"alert-20261126-u1000-0.alert.jsonx", 1000, false},
+		{"alert-20261126-u1000--1.alert.json", 1000, false},
+		{"x.alert.json", 1000, false},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct stat st = {.st_uid = rows[i].owner};
+		cr_expect_eq(outbox_is_alert(rows[i].name, &st, NOON), rows[i].is, "%s of %u", rows[i].name,
+			     rows[i].owner);
+	}
 }

@@ -179,6 +179,31 @@ static void waits_for_request(uint32_t started, uint32_t more)
 	is_in(1, 0, RECEIVE);
 }
 
+Test(live_waits, two_that_receive_from_each_other_hang_since_the_last_of_them_came, .init = begin, .fini = end)
+{
+	double since;
+	uint64_t key;
+	is_in(1, 0, RECEIVE);
+	ranks[0].since_s = ranks[1].since_s = 1.5;
+	cr_assert_eq(look_again(), 1);
+	cr_expect_not(verdict_hangs(&l, 1.6, &since, &key), "it does so for 1.5 s");
+	cr_assert(verdict_hangs(&l, 1.4, &since, &key));
+	cr_expect_float_eq(since, 98.5, 1e-6);
+	cr_expect_neq(key, 0);
+	for (const char *state = "TtD"; *state != '\0'; state++) {
+		live_threads[1][0].has_system = true;
+		live_threads[1][0].system.run_state = (uint8_t)*state;
+		cr_expect_not(verdict_hangs(&l, 1.4, &since, &key), "somebody is stopped: %c", *state);
+	}
+	live_threads[1][0].system.run_state = 'S';
+	cr_expect(verdict_hangs(&l, 1.4, &since, &key));
+	is_in(1, 0, BCAST);
+	step_processes[1].open.n = 0;
+	ranks[1].state = LIVE_USEFUL;
+	look_again();
+	cr_expect_not(verdict_hangs(&l, 0, &since, &key), "it may come back");
+}
+
 Test(live_waits, a_wait_needs_whom_its_request_names, .init = begin, .fini = end)
 {
 	waits_for_request(IRECV, 3);

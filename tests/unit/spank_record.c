@@ -1,6 +1,7 @@
 /* spank_record.c - what the plugin writes of a step: who it is, what it may record, and of a policy only what it said.
  */
 #include "format/layout.h"
+#include "spank/loaded.h"
 #include "spank/policy/policy.h"
 #include "spank/record.h"
 #include "spank/request.h"
@@ -51,8 +52,10 @@ static void write_and_read(void)
 
 Test(spank_record, without_a_policy_nothing_is_said_of_one)
 {
-	static const enum layout_key of_policy[] = {LAYOUT_POLICY, LAYOUT_REDACT,  LAYOUT_READERS,  LAYOUT_PAGE,
-						    LAYOUT_FINISH, LAYOUT_ACCOUNT, LAYOUT_PARTITION};
+	static const enum layout_key of_policy[] = {LAYOUT_POLICY,    LAYOUT_REDACT,  LAYOUT_READERS,
+						    LAYOUT_PAGE,      LAYOUT_FINISH,  LAYOUT_ACCOUNT,
+						    LAYOUT_PARTITION, LAYOUT_MODULES, LAYOUT_ALERT};
+	r.loaded = "gcc/12.2";
 	write_and_read();
 	for (size_t i = 0; i < sizeof(of_policy) / sizeof(of_policy[0]); i++)
 		cr_expect_not(layout_has(&l, of_policy[i]), "%s", layout_rows[of_policy[i]].name);
@@ -227,4 +230,38 @@ Test(spank_record, the_largest_values_are_taken_and_one_more_is_refused)
 	cr_expect_eq(request_parse(text, &q, NULL), 0);
 	snprintf(text, sizeof(text), "sample=%d.1", REQUEST_SAMPLE_MAX);
 	cr_expect_lt(request_parse(text, &q, NULL), 0);
+}
+
+Test(spank_record, environment_modules_are_names_and_no_paths)
+{
+	static const struct {
+		const char *loaded, *names;
+	} rows[] = {
+		{NULL, ""},
+		{"", ""},
+		{"gcc/12.2:openmpi/4.1.4", "gcc/12.2,openmpi/4.1.4"},
+		{"gcc/12.2::intel/2021.4.0+x:", "gcc/12.2,intel/2021.4.0+x"},
+		{"/home/alice/modules/own:gcc/12.2", "gcc/12.2,+1"},
+		{"~/own:./own:../own:a/../b:a//b:a/:a/.b", "+7"},
+		{"a b:a,b:a\nb:a=b:$(x)", "+5"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		r.loaded = rows[i].loaded;
+		request.site.modules = true;
+		write_and_read();
+		cr_expect_str_eq(layout_text(&l, LAYOUT_MODULES), rows[i].names, "%zu", i);
+	}
+}
+
+Test(spank_record, as_many_environment_modules_as_there_is_room_for_and_the_rest_is_counted)
+{
+	char loaded[70 * 50] = "", names[LOADED_TEXT_MAX];
+	for (int i = 0; i < 40; i++)
+		snprintf(loaded + strlen(loaded), 80, "%s%064d", i > 0 ? ":" : "", i);
+	loaded_names(loaded, names);
+	cr_expect_eq(strlen(names), LOADED_NAMES_MAX * 65 - 1 + strlen(",+8"));
+	cr_expect_str_eq(names + strlen(names) - 3, ",+8");
+	snprintf(loaded, sizeof(loaded), "%065d", 1);
+	loaded_names(loaded, names);
+	cr_expect_str_eq(names, "+1");
 }

@@ -1,0 +1,124 @@
+/* live_alert.c - see live_alert.h. In: the traces of a step that runs, every few seconds while a rank is in one call
+ * for long.  Out: at most one alert. What reads traces opens the outbox first, and then can start and reach nothing. */
+#include "cli/live_alert.h"
+#include "cli/site_outbox.h"
+#include "base/become.h"
+#include "base/clock.h"
+#include "base/command.h"
+#include "fleet/alert.h"
+#include "fleet/outbox.h"
+#include "postproc/live/snapshot.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define LOOK_NS 5000000000ll
+#define REST_TIMES 100	 /* a look takes a hundredth of the time at most */
+#define ALERT_LEAST_S 10 /* collect/standstill.h: STANDSTILL_LEAST_S */
+
+struct alerting {
+	double after_s;
+	struct site_outbox outbox;
+	struct snapshot before;
+	uint64_t key;	/* of those that could not go on at the look before; 0: none */
+	double held_at; /* when somebody was last seen to be stopped, seconds since 1970 */
+	double since;
+};
+
+enum found { FOUND_NOTHING, FOUND_WAITING, FOUND_HANGS };
+
+/* Is anybody in one call for a quarter of the time? The agent says so of a half, and the last sample is older. */
+static bool anybody_stands(const struct alerting *a, const struct snapshot *l)
+{
+	for (size_t r = 0; r < l->ranks.n; r++)
+		if (l->ranks.at[r].state == LIVE_MPI && l->ranks.at[r].since_s >= a->after_s / 4)
+			return true;
+	return false;
+}
+
+/* It hangs when two looks say so of the same ranks; whoever was stopped meanwhile had no time to go on. */
+static enum found judge(struct alerting *a, const struct snapshot *l)
+{
+	double now = (double)l->realtime_ns / 1e9, since = 0;
+	uint64_t key = 0;
+	if (verdict_is_held(l))
+		a->held_at = now;
+	bool hangs = verdict_hangs(l, a->after_s, &since, &key) && now - a->held_at >= a->after_s;
+	bool again = hangs && key == a->key;
+	a->key = hangs ? key : 0;
+	a->since = since;
+	if (again)
+		return FOUND_HANGS;
+	return !l->over && (hangs || verdict_is_held(l) || anybody_stands(a, l)) ? FOUND_WAITING : FOUND_NOTHING;
+}
+
+static int leave(struct alerting *a, const struct snapshot *l, struct error *e)
+{
+	struct record_source source = {
+		.user = a->outbox.user, .version = MPITRACE_VERSION, .without_paths = a->outbox.without_paths};
+	const char *node = l->step.nodes.n > 0 ? l->step.nodes.at[0].name : "";
+	char *live = live_json(l), *text = NULL;
+	int rc = live != NULL ? alert_build(live, &source, a->since, &text, e) : fail(e, -ENOMEM, "out of memory");
+	if (rc == 0)
+		rc = outbox_put_alert(a->outbox.fd, node, text, e);
+	free(live);
+	free(text);
+	return rc;
+}
+
+/* One look; -EAGAIN: nothing can be said yet. */
+static int look(struct alerting *a, const char *what, enum found *ret_found, struct error *e)
+{
+	char path[PATH_MAX], *paths[] = {path};
+	struct snapshot l;
+	int rc = find_step(what, path, e);
+	rc = rc == 0 ? snapshot(paths, 1, &a->before, &l, e) : rc;
+	snapshot_done(&a->before);
+	a->before = (struct snapshot){0};
+	if (rc < 0)
+		return rc;
+	*ret_found = judge(a, &l);
+	if (*ret_found == FOUND_HANGS)
+		rc = leave(a, &l, e);
+	a->before = l;
+	return rc;
+}
+
+static int begin(struct alerting *a, const char *policy_file, struct error *e)
+{
+	int rc = site_outbox_open(policy_file, &a->outbox, e);
+	if (rc == 0 && a->outbox.fd < 0)
+		rc = fail(e, -ENOENT, "the site's policy names no outbox");
+	if (rc == 0 && outbox_is_full(a->outbox.fd))
+		rc = fail(e, -ENOSPC, "outbox %s: its file system is nearly full", a->outbox.path);
+	if (rc == 0)
+		rc = site_outbox_user(&a->outbox, e);
+	if (rc == 0)
+		become_confined(CONFINED_THREADS);
+	return rc;
+}
+
+int live_alert(const char *what, double after_s, const char *policy_file)
+{
+	struct alerting a = {.after_s = after_s < ALERT_LEAST_S ? ALERT_LEAST_S : after_s};
+	struct error e = {""};
+	enum found found = FOUND_WAITING;
+	int rc = begin(&a, policy_file, &e);
+	while (rc == 0 && found == FOUND_WAITING) {
+		int64_t began_ns = now_ns();
+		rc = look(&a, what, &found, &e);
+		int64_t ns = (now_ns() - began_ns) * REST_TIMES;
+		ns = ns < LOOK_NS ? LOOK_NS : ns;
+		if (rc == 0 && found == FOUND_WAITING)
+			nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+	}
+	snapshot_done(&a.before);
+	site_outbox_done(&a.outbox);
+	if (rc == -EAGAIN) /* the next look may find more */
+		return EXIT_DONE;
+	if (rc < 0)
+		fprintf(stderr, "mpitrace live: no alert: %s\n", e.text);
+	return rc < 0 ? EXIT_BAD_INPUT : found == FOUND_HANGS ? EXIT_ISSUES : EXIT_DONE;
+}

@@ -1,0 +1,185 @@
+/* links_db.c - see links.h: which switch a node is on, by Slurm's topology.conf(5), and what was found, in tables. */
+#include "fleet/links.h"
+
+#include "base/hostlist.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NODES_MOST 200000u
+#define SWITCH_BYTES_MOST 256u
+
+/* ---- topology.conf ---- */
+
+struct reading {
+	struct fleet *f;
+	sqlite3_stmt *name, *node;
+	const char *at; /* the switch */
+	struct error *e;
+	unsigned nodes;
+};
+
+static int run(struct fleet *f, sqlite3_stmt *s, struct error *e)
+{
+	int rc = sqlite3_step(s);
+	sqlite3_reset(s);
+	return rc == SQLITE_DONE ? 0 : fleet_fail(f, e);
+}
+
+static int add_node(void *context, const char *node)
+{
+	struct reading *r = context;
+	if (++r->nodes > NODES_MOST)
+		return fail(r->e, -E2BIG, "more than %u nodes", NODES_MOST);
+	sqlite3_bind_text(r->name, 1, node, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(r->node, 1, r->at, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(r->node, 2, node, -1, SQLITE_TRANSIENT);
+	int rc = run(r->f, r->name, r->e);
+	return rc == 0 ? run(r->f, r->node, r->e) : rc;
+}
+
+/* "SwitchName=s1 Nodes=n[1-4] LinkSpeed=7": the lowest switches have nodes, others switches. */
+static int read_line(struct reading *r, char *line)
+{
+	const char *at = NULL, *nodes = NULL;
+	char *rest = line, *word;
+	line[strcspn(line, "#")] = '\0';
+	while ((word = strsep(&rest, " \t\r\n")) != NULL) {
+		if (strncasecmp(word, "SwitchName=", 11) == 0)
+			at = word + 11;
+		else if (strncasecmp(word, "Nodes=", 6) == 0)
+			nodes = word + 6;
+	}
+	if (at == NULL || nodes == NULL || *at == '\0' || strlen(at) > SWITCH_BYTES_MOST)
+		return 0;
+	r->at = at;
+	int rc = hostlist_each(nodes, add_node, r);
+	return rc == -EINVAL || rc == -ENAMETOOLONG ? fail(r->e, rc, "switch %.64s: no list of nodes", at) : rc;
+}
+
+static int read_all(struct reading *r, FILE *in)
+{
+	char *line = NULL;
+	size_t cap = 0;
+	int rc = 0;
+	while (rc == 0 && getline(&line, &cap, in) > 0)
+		rc = read_line(r, line);
+	free(line);
+	return rc == 0 && r->nodes == 0 ? fail(r->e, -EINVAL, "no switch with nodes") : rc;
+}
+
+static int replace(struct fleet *f, FILE *in, struct error *e)
+{
+	struct reading r = {.f = f, .e = e};
+	int rc = fleet_run(f, "BEGIN IMMEDIATE; DELETE FROM switches; DELETE FROM estimated", e);
+	if (rc < 0)
+		return rc;
+	r.name = fleet_prepare(f, "INSERT OR IGNORE INTO names(kind, name) VALUES(7, ?1)", e);
+	r.node = fleet_prepare(f, "INSERT OR REPLACE INTO switches SELECT id, ?1 FROM names WHERE kind=7 AND name=?2",
+			       e);
+	rc = r.name != NULL && r.node != NULL ? read_all(&r, in) : -EIO;
+	sqlite3_finalize(r.name);
+	sqlite3_finalize(r.node);
+	if (rc == 0)
+		return fleet_run(f, "COMMIT", e);
+	sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
+	return rc;
+}
+
+int links_topology(struct fleet *f, const char *path, struct error *e)
+{
+	struct error why = {""};
+	FILE *in = fopen(path, "re");
+	if (in == NULL)
+		return fail(e, -errno, "%s: %s", path, strerror(errno));
+	int rc = replace(f, in, &why);
+	fclose(in);
+	return rc == 0 ? 0 : fail(e, rc, "%s: %s", path, why.text);
+}
+
+/* ---- what was found ---- */
+
+/* Numbers of switches are from 1 on, in the order of their names; of each name of the scan. */
+static int load(struct fleet *f, const struct scan *s, uint32_t *switch_of, struct error *e)
+{
+	VEC(uint32_t) of_name = {0};
+	int got = SQLITE_DONE, rc = 0;
+	sqlite3_stmt *q =
+		fleet_prepare(f, "SELECT node, dense_rank() OVER (ORDER BY switch) FROM switches ORDER BY node", e);
+	if (q == NULL)
+		return -EIO;
+	while (rc == 0 && (got = sqlite3_step(q)) == SQLITE_ROW) {
+		size_t node = (size_t)sqlite3_column_int64(q, 0);
+		rc = node < 1u << 28 ? vec_reach(&of_name, node) : -ENOMEM;
+		if (rc == 0)
+			of_name.at[node] = (uint32_t)sqlite3_column_int64(q, 1);
+	}
+	rc = rc < 0 ? fail(e, rc, "out of memory") : got == SQLITE_DONE ? 0 : fleet_fail(f, e);
+	for (size_t i = 0; i < s->names.n && rc == 0; i++)
+		switch_of[i] = s->names.at[i] < of_name.n ? of_name.at[s->names.at[i]] : 0;
+	sqlite3_finalize(q);
+	vec_done(&of_name);
+	return rc;
+}
+
+static int keep_days(struct fleet *f, sqlite3_stmt *s, int place, const struct link_effect *x, struct error *e)
+{
+	int rc = 0;
+	for (size_t i = 0; i < x->cost.n && rc == 0; i++) {
+		sqlite3_bind_int(s, 1, place);
+		sqlite3_bind_int64(s, 2, x->cost.at[i].day);
+		sqlite3_bind_double(s, 3, x->cost.at[i].hours);
+		rc = run(f, s, e);
+	}
+	return rc;
+}
+
+static void bind(sqlite3_stmt *s, int place, const struct link_effect *x)
+{
+	const double reals[] = {x->effect, x->z, x->q};
+	const uint32_t numbers[] = {x->program, x->user, x->other, x->jobs, x->without, x->blocks, x->days};
+	int at = 0;
+	sqlite3_bind_int(s, ++at, place);
+	sqlite3_bind_int64(s, ++at, x->at == LINK_NONE ? 0 : (sqlite3_int64)x->at);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sqlite3_bind_int64(s, ++at, numbers[i]);
+	for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++)
+		sqlite3_bind_double(s, ++at, reals[i]);
+}
+
+int links_judge(struct fleet *f, const struct scan *s, link_list *ret_list, struct error *e)
+{
+	uint32_t *switch_of = calloc(s->names.n + 1, sizeof(*switch_of));
+	int rc = switch_of != NULL ? load(f, s, switch_of, e) : fail(e, -ENOMEM, "out of memory");
+	if (rc == 0 && links_find(s, switch_of, ret_list) < 0)
+		rc = fail(e, -ENOMEM, "out of memory: %zu jobs", s->jobs.n);
+	free(switch_of);
+	return rc;
+}
+
+int links_keep(struct fleet *f, const link_list *list, struct error *e)
+{
+	if (fleet_run(f, "DELETE FROM links; DELETE FROM link_days", e) < 0)
+		return -EIO;
+	sqlite3_stmt *link = fleet_prepare(
+		f,
+		"INSERT INTO links SELECT ?1, ifnull((SELECT switch FROM (SELECT DISTINCT switch FROM switches ORDER BY"
+		" switch LIMIT 1 OFFSET ?2-1) WHERE ?2>0), ''), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12",
+		e);
+	sqlite3_stmt *day = link != NULL ? fleet_prepare(f,
+							 "INSERT INTO link_days VALUES(?,?,?) ON CONFLICT DO UPDATE SET"
+							 " hours=hours+excluded.hours",
+							 e)
+					 : NULL;
+	int rc = day != NULL ? 0 : -EIO;
+	for (size_t i = 0; i < list->n && rc == 0; i++) {
+		bind(link, (int)i, &list->at[i]);
+		rc = run(f, link, e);
+		rc = rc == 0 ? keep_days(f, day, (int)i, &list->at[i], e) : rc;
+	}
+	sqlite3_finalize(link);
+	sqlite3_finalize(day);
+	return rc;
+}
