@@ -243,6 +243,13 @@ static const char matters[] =
 	" hours REAL NOT NULL, item TEXT NOT NULL, letter TEXT NOT NULL, link TEXT NOT NULL, covers TEXT NOT NULL,"
 	" mostly TEXT NOT NULL);";
 
+/* Of all days, for pages of an account: these are too many to be added up for each of them. */
+static const char account_sums[] =
+	"CREATE TABLE account_sums(account INTEGER NOT NULL, user INTEGER NOT NULL, program INTEGER NOT NULL,"
+	" jobs INTEGER NOT NULL, core_hours REAL NOT NULL, useful REAL NOT NULL, mpi REAL NOT NULL, wait REAL NOT NULL,"
+	" loss REAL NOT NULL, PRIMARY KEY(account, user, program)) WITHOUT ROWID;"
+	"DROP INDEX days_by_account; DELETE FROM estimated;";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
@@ -255,6 +262,7 @@ const struct fleet_migration fleet_migrations[] = {
 	{{by_account}},
 	{{retention, sums_that_stay}},
 	{{matters}},
+	{{account_sums}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));
