@@ -12,7 +12,8 @@
 static const char clear[] =
 	"DELETE FROM node_effects; DELETE FROM node_jobs; DELETE FROM node_days; DELETE FROM changes;"
 	"DELETE FROM day_sums; DELETE FROM weeks; DELETE FROM user_programs; DELETE FROM "
-	"program_ranks; DELETE FROM program_versions; DELETE FROM matters; DELETE FROM estimated;";
+	"program_ranks; DELETE FROM program_versions; DELETE FROM matters; DELETE FROM account_sums; DELETE FROM "
+	"estimated;";
 
 #define SUMS_OF "total(jobs), total(core_hours), total(useful), total(mpi), total(wait), total(loss) FROM days"
 
@@ -25,7 +26,9 @@ static const char sums_by_time[] =
 	"INSERT INTO weeks SELECT user, day/7, " SUMS_OF " WHERE user>0 GROUP BY user, day/7 HAVING total(jobs)>0;"
 	"INSERT INTO weeks SELECT account, day/7, " SUMS_OF
 	" WHERE account>0 GROUP BY account, day/7 HAVING total(jobs)>0;"
-	"INSERT INTO user_programs SELECT user, program, " SUMS_OF " GROUP BY user, program HAVING total(jobs)>0;";
+	"INSERT INTO user_programs SELECT user, program, " SUMS_OF " GROUP BY user, program HAVING total(jobs)>0;"
+	"INSERT INTO account_sums SELECT account, user, program, " SUMS_OF
+	" WHERE account>0 GROUP BY account, user, program HAVING total(jobs)>0;";
 
 /* Jobs that are there, and those that were let go. By an index of programs each job would be read at another place of
  * the file: of ten million that takes many times as long as sorting them. */

@@ -52,6 +52,7 @@ static const char *const steps[] = {
 	"DELETE FROM user_programs WHERE program NOT IN (SELECT id FROM names)",
 	"DELETE FROM weeks WHERE name NOT IN (SELECT id FROM names)",
 	"DELETE FROM changes WHERE program NOT IN (SELECT id FROM names)",
+	"DELETE FROM account_sums WHERE user=?1 OR account NOT IN (SELECT id FROM names)",
 	"DELETE FROM matters",
 	"DELETE FROM estimated",
 };

@@ -276,6 +276,13 @@ static const char links[] =
 	" AS core_hours_at_most FROM links l JOIN names p ON p.id=l.program JOIN names u ON u.id=l.user"
 	" JOIN names o ON o.id=l.other ORDER BY l.place;";
 
+/* Of all days, for pages of an account: these are too many to be added up for each of them. */
+static const char account_sums[] =
+	"CREATE TABLE account_sums(account INTEGER NOT NULL, user INTEGER NOT NULL, program INTEGER NOT NULL,"
+	" jobs INTEGER NOT NULL, core_hours REAL NOT NULL, useful REAL NOT NULL, mpi REAL NOT NULL, wait REAL NOT NULL,"
+	" loss REAL NOT NULL, PRIMARY KEY(account, user, program)) WITHOUT ROWID;"
+	"DROP INDEX days_by_account; DELETE FROM estimated;";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
@@ -291,6 +298,7 @@ const struct fleet_migration fleet_migrations[] = {
 	{{alerts}},
 	{{details}},
 	{{links}},
+	{{account_sums}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

@@ -4,7 +4,7 @@
 #define ACCOUNT_JOBS "100"
 #define OF_ACCOUNT \
 	"total(d.jobs), total(d.core_hours), total(d.useful), total(d.mpi), total(d.wait), total(d.loss) AS lost" \
-	" FROM days d JOIN names n"
+	" FROM account_sums d JOIN names n"
 
 void put_led(struct fleet_page *g)
 {
