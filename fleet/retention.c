@@ -6,8 +6,9 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* What goes: all jobs of day ?1 and of those before. */
-#define GOING " FROM jobs WHERE start<(?1+1)*86400"
+/* What goes: all jobs of day ?1 and of those before. By any other index, as one that has the order of a group, all that
+ * stay would be read as well. */
+#define GOING " FROM jobs INDEXED BY jobs_by_start WHERE start<(?1+1)*86400"
 
 static const char *const steps[] = {
 	("UPDATE let_go SET day=?1+1, jobs=jobs+(SELECT count(*)" GOING
