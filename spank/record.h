@@ -26,7 +26,7 @@ struct record {
 	const char *umask; /* octal, may be NULL */
 	const char *out;   /* "" = keep the trace in the spool */
 	const char *cluster, *node, *nodelist, *switches, *slurm, *submit; /* may be NULL */
-	const char *loaded; /* LOADEDMODULES, may be NULL */
+	const char *loaded;						   /* LOADEDMODULES, may be NULL */
 	char *const *argv;
 	int argc;
 };
