@@ -350,7 +350,8 @@ int monday_read(struct fleet *f, int64_t until, struct monday *ret_m, struct err
 {
 	struct monday m = {.from = until - MONDAY_WEEK_S, .until = until};
 	matter_list all = {0};
-	if (m.from < fleet_kept_from(f))
+	int64_t kept_from = fleet_kept_from(f);
+	if (kept_from > 0 && m.from < kept_from)
 		return fail(e, -ENODATA, "%s: jobs of that week were let go", f->path);
 	m.core_hours = sum_of_week(f, &m, "core_hours");
 	int rc = ask(f, &m, &all, e);

@@ -71,7 +71,13 @@ void page_monday(struct fleet_page *g)
 {
 	struct monday m = {0};
 	fleet_begin(g, "Monday", PAGE_MONDAY);
-	if (monday_read(g->site->f, monday_last(g->site->f, (int64_t)time(NULL)), &m, g->site->e) < 0) {
+	int rc = monday_read(g->site->f, monday_last(g->site->f, (int64_t)time(NULL)), &m, g->site->e);
+	if (rc == -ENODATA) {
+		put(&g->p, "<div class=\"masthead\"><h1>Jobs of the last week that had any were let go.</h1></div>\n");
+		fleet_end(g);
+		return;
+	}
+	if (rc < 0) {
 		g->rc = -EIO;
 		return;
 	}

@@ -52,6 +52,14 @@ async function watched(browser, options = {}) {
   return { page, noted, close: () => context.close() };
 }
 
+/** How many lines the links to the other pages take. */
+const linesOfLinks = () =>
+  new Set([...document.querySelectorAll('.pages a')].map((a) => Math.round(a.getBoundingClientRect().top))).size;
+/** Sections of which the heading stands beside what it is about. */
+const headedBeside = () =>
+  [...document.querySelectorAll('section:not(.all-wide) > header')].filter(
+    (h) => h.nextElementSibling && h.nextElementSibling.getBoundingClientRect().left > h.getBoundingClientRect().right,
+  ).length;
 const overflow = () => document.documentElement.scrollWidth - window.innerWidth;
 /** Of the first table that sorts: the shown rows' texts of one column. */
 const column = (at) =>
@@ -201,6 +209,9 @@ async function looks(browser, s, name) {
         await page.goto(s.url(`${one}.html`));
         const wide = await page.evaluate(overflow);
         if (wide > 0) noted.push(`${one} is ${wide} px too wide`);
+        if (size !== 'narrow' && (await page.evaluate(linesOfLinks)) > 1) noted.push(`${one}: links are not in a line`);
+        if (size === 'light' && one === 'index' && !(await page.evaluate(headedBeside)))
+          noted.push('no heading is beside its section');
         noted.push(...(await barriers(page, work)).map((x) => `${one}: ${x}`));
         if (shots) await page.screenshot({ path: join(shots, `${name}-${one}-${size}.png`), fullPage: true });
         if (shots && size === 'light') await page.pdf({ path: join(shots, `${name}-${one}.pdf`), format: 'A4' });

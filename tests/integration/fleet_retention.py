@@ -145,6 +145,18 @@ def test_pages(t, place, all_records):
     t.equal('a program has its sizes and versions of all time', part(read('after/' + one)), part(read('before/' + one)))
 
 
+def test_nothing_left(t, place, all_records):
+    """Pages are made of a file without jobs, whether there were some or none."""
+    a = place + '/a.db'
+    for what, some, words in (('none came', [], ()), ('all went', all_records[:300], ('--keep', '31'))):
+        put(a, some)
+        gone = fleet('prune', *words, '--db', a) if words else None
+        run = fleet('report', '--db', a, '-o', place + '/' + what)
+        t.equal('%s: the report is made' % what, (run.returncode, run.stderr), (0, ''))
+        monday = open('%s/%s/monday.html' % (place, what), encoding='utf-8').read() if run.returncode == 0 else ''
+        t.equal('%s: Monday says whether jobs were let go' % what, 'were let go' in monday, gone is not None)
+
+
 def test_killed(t, place, all_records):
     a, b = place + '/a.db', place + '/b.db'
     put(a, all_records)
@@ -178,4 +190,4 @@ def test_damage(t, place, all_records):
         t.check('check finds: ' + damage, run.returncode == 3 and 'the days add up to' in run.stderr, run)
 
 
-each_in_its_place(Tests(), (test_sums_stay, test_late_in_an_outbox, test_forgotten, test_pages, test_killed, test_damage), records(3000))
+each_in_its_place(Tests(), (test_sums_stay, test_late_in_an_outbox, test_forgotten, test_pages, test_nothing_left, test_killed, test_damage), records(3000))
