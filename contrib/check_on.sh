@@ -75,6 +75,10 @@ lend_compiler() {
 	for program in as ld; do
 		as_root cp -L "/usr/bin/aarch64-linux-gnu-$program" "$as/bin/$program"
 	done
+	# The root's own compilers, as of Fortran, find that linker, too: it cannot load their plugin.
+	for library in "$ROOT"/usr/libexec/gcc/aarch64-linux-gnu/*/liblto_plugin.so; do
+		as_root cp /usr/lib/gcc-cross/aarch64-linux-gnu/*/liblto_plugin.so "$library"
+	done
 	for program in "$gcc" /usr/bin/aarch64-linux-gnu-{as,ld} /usr/lib/gcc-cross/aarch64-linux-gnu/*/{cc1,collect2,liblto_plugin.so}; do
 		for library in $(ldd "$program" | grep -o '/[^ ]*'); do
 			as_root mkdir -p "$ROOT$(dirname "$library")"
