@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 /* Clock ticks (proc(5)) by which what a process reads of its own start may differ from what others read: emulators of
- * another processor work it out anew. Nobody has a number again so soon. */
-#define START_APART 2u
+ * another processor tell when they began themselves. Nobody has a number again so soon. */
+#define START_APART 200u
 
 /* NULL with *ret_refused = false: there is no such part. */
 static void *map_part(int fd, uint64_t offset, uint64_t len_bytes, bool *ret_refused)
