@@ -122,6 +122,13 @@ class Place:
         return shown('%s/out/%s.mpix' % (self.dir, name))
 
 
+def page_bytes(path):
+    """Of a report beside the viewer and the trace that it carries; with them."""
+    with open(path, encoding='utf-8') as f:
+        page = f.read()
+    return len(re.sub(r'<script type="text/plain".*?</script>', '', page, flags=re.S).encode()), len(page.encode())
+
+
 def agents_of(run):
     """Pids of the agents of a `mpitrace run`, once they have made themselves light."""
     for pid in filter(str.isdigit, os.listdir('/proc')):
