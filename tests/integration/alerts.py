@@ -2,6 +2,7 @@
 """alerts.py - a step that hangs leaves one alert while it runs, and one that computes, or is stopped by a signal, leaves none: what the agent
 notices, and `mpitrace live --alert` says of it to the outbox of a site."""
 import contextlib
+import functools
 import glob
 import json
 import os
@@ -102,8 +103,8 @@ def hangs(t, place, program):
     t.check(who + 'the mark of the agent is gone with the step', not os.path.exists(h.step.dir + '/ranks/waits'), os.listdir(h.step.dir))
 
 
-def goes_on(t, place, program):
-    """Whoever computes may come back; whoever is stopped had no time to."""
+def computes(t, place, program):
+    """Whoever computes may come back."""
     who = place.flavour + ', '
     box, words, how = site(place, 'computes')
     with Hanging(place, 'computes', 'computes', program) as h:
@@ -115,6 +116,11 @@ def goes_on(t, place, program):
         t.equal(who + 'a computing rank: and no alert is left', os.listdir(box), [])
         look.terminate()
         look.communicate()
+
+
+def stopped(t, place, program):
+    """Whoever is stopped had no time to go on."""
+    who = place.flavour + ', '
     box, words, how = site(place, 'stopped')
     with Hanging(place, 'stopped', 'receives', program) as h:
         t.check(who + 'stopped ranks: somebody stands still', h.waits(TIMEOUT), None)
@@ -136,8 +142,7 @@ def main():
     for flavour in FLAVOURS:
         with Place(flavour) as place:
             program = place.compile('stuck.c')
-            hangs(t, place, program)
-            goes_on(t, place, program)
+            t.at_once([functools.partial(case, place=place, program=program) for case in (hangs, computes, stopped)])
     t.end()
 
 

@@ -90,11 +90,11 @@ who_computes_or_is_suspended_or_whose_site_asks_for_none_is_no_alert() {
 	eventually "a step that nobody asks about stands as long" is_standing_for "$other" 25 || return
 	eventually "a look at the step that computes" somebody_looks || return
 	hangs=$(stuck_job receives -w n4 -N1) || return
-	eventually "an alert" with_alerts 1 || return
+	PATIENCE=400 eventually "an alert" with_alerts 1 || return
 	eventually "all the others stand as long again" is_standing_for "$computes" 50 || return
 	same "of whom" "['$hangs']" "$(alerts '[x["job_id"] for x in a]')" || return
 	as_admin scontrol resume "$suspended" || fails "resume: $?" || return
-	eventually "who was suspended hangs as well" with_alerts 2 || return
+	PATIENCE=400 eventually "who was suspended hangs as well" with_alerts 2 || return # who looks has what ranks that spin leave
 	as_user scancel "$computes" "$suspended" "$other" "$hangs"
 	eventually "their end" no_jobs || return
 	is_calm
