@@ -103,6 +103,9 @@ async function hostile(browser, name) {
     JSON.parse(await page.evaluate(() => document.getElementById('analysis').textContent));
   }
   await close();
+  // What is looked at next has names that can be read: a heading of blanks is one that nobody could name.
+  const readable = HOSTILE.filter((x) => /[\p{L}\p{N}]/u.test(x));
+  render(`${name}-hostile`, replaceTexts(base, texts(readable, 0), true));
   await check(
     `${name}: ${HOSTILE.length} hostile texts in every field: nothing runs, loads or is refused by the policy`,
     () => truth(noted.length === 0, [...new Set(noted)].slice(0, 5).join(' | ')),
