@@ -270,6 +270,12 @@ int lane_window(struct lane *l, uint32_t window, int64_t end_ns)
 	return code;
 }
 
+/* Calls that are only counted have no call site (count_call() in pmpi/record.c). */
+static bool has_events(const struct sig *sig)
+{
+	return sig->call.shape != SIG_TIME || sig->call.address != 0;
+}
+
 void lane_end(struct lane *l)
 {
 	struct process *p = l->process;
@@ -288,7 +294,7 @@ void lane_end(struct lane *l)
 			continue;
 		sig->parts = l->seen[i].parts;
 		if (l->seen[i].calls <= sig->calls) { /* a snapshot can be older or newer than the last events */
-			t->behind += sig->calls - l->seen[i].calls;
+			t->behind += has_events(sig) ? sig->calls - l->seen[i].calls : 0;
 			continue;
 		}
 		sig->calls = l->seen[i].calls;
