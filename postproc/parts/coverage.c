@@ -34,24 +34,14 @@ static void explain_exit(struct step *s, uint32_t rank, uint32_t *named)
 		step_reason(s, "rank %u exited with status %d", rank, WEXITSTATUS(p->exit_status));
 }
 
-/* Events that were written and cannot be used: those after a hole, and those of blocks that are damaged or gone. Where
- * they were passed over it is not known. */
 static uint64_t unusable(const struct step *s, const struct thread *t)
 {
-	uint64_t known = t->read + t->left_out;
-	if (s->totals)
-		return 0;
-	return t->left_out + (t->written > known ? t->written - known : 0);
+	return s->totals ? 0 : thread_unusable(t);
 }
 
-/* Calls that are in the totals, and whose events are neither in the file nor told to be lost: those after the last
- * snapshot of a file that was cut; of a whole one those that whoever wrote it did not take. Who dies while a call is
- * recorded, which is counted first, has not returned from it. */
-static uint64_t not_written(const struct step *s, const struct process *p, const struct thread *t)
+static uint64_t not_written(const struct step *s, const struct thread *t)
 {
-	bool died = s->nodes.at[p->node].file.finished && !p->finalized;
-	uint64_t counted = t->lost + unusable(s, t) + died;
-	return !s->totals && t->behind > counted ? t->behind - counted : 0;
+	return s->totals ? 0 : t->not_written;
 }
 
 /* No totals were written yet either: nothing is known of what it did. */
@@ -101,11 +91,11 @@ static void explain_losses(struct step *s, uint32_t rank, uint32_t *named)
 		if ((th->gap || unusable(s, th) > 0) && (*named)++ < NAMED_MAX)
 			step_reason(s, "rank %u: left out, because a block before them is missing: %s", rank,
 				    fmt_many((double)unusable(s, th), "event").s);
-		if (not_written(s, p, th) > 0 && (*named)++ < NAMED_MAX)
+		if (not_written(s, th) > 0 && (*named)++ < NAMED_MAX)
 			step_reason(s, "rank %u: only in the totals, because %s: %s", rank,
 				    s->nodes.at[p->node].file.finished ? "the file does not have their events"
 								       : "the file ends before their events",
-				    fmt_many((double)not_written(s, p, th), "call").s);
+				    fmt_many((double)not_written(s, th), "call").s);
 	}
 	if (is_empty(s, p) && (*named)++ < NAMED_MAX)
 		step_reason(s, "rank %u: neither totals nor events are in the record: what it did is not known", rank);
@@ -185,8 +175,7 @@ static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, uint3
 	t->of_tools += uncounted(p, "calls_of_tools");
 	s->bad_blocks += p->bad_blocks;
 	for (size_t i = 0; i < p->threads.n; i++) {
-		t->lost +=
-			p->threads.at[i].lost + unusable(s, &p->threads.at[i]) + not_written(s, p, &p->threads.at[i]);
+		t->lost += p->threads.at[i].lost + unusable(s, &p->threads.at[i]) + not_written(s, &p->threads.at[i]);
 		t->unwanted += p->threads.at[i].totals_wanted ? p->threads.at[i].lost : 0;
 		t->gaps += p->threads.at[i].gap;
 	}

@@ -72,9 +72,15 @@ bool step_is_message(const char *op)
 bool process_is_whole(const struct process *p)
 {
 	for (size_t i = 0; i < p->threads.n; i++)
-		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap)
+		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap || p->threads.at[i].not_taken)
 			return false;
 	return p->bad_blocks == 0;
+}
+
+uint64_t thread_unusable(const struct thread *t)
+{
+	uint64_t known = t->read + t->left_out;
+	return t->left_out + (t->written > known ? t->written - known : 0);
 }
 
 bool step_is_finalize(const struct step *s, const struct sig *sig)

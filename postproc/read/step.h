@@ -91,6 +91,8 @@ struct thread {
 	uint64_t written;	     /* events in the file, as its writer says; 0 = it does not say */
 	uint64_t read;		     /* of them, those that could be decoded */
 	uint64_t behind;	     /* calls that only the totals have */
+	uint64_t not_written;	     /* of them, those of which nobody told that they are lost, or damaged */
+	bool not_taken;		     /* there are such, and the file is whole: its writer did not take them */
 	uint64_t defs_missing;	     /* definitions that the tracer had no room for */
 	uint64_t slow_calls;	     /* recorded on a slow path: a new signature, datatype or communicator */
 	uint64_t slow_ticks;	     /* spent there, after the calls */
@@ -347,6 +349,9 @@ static inline void add_ns(int64_t *sum, int64_t ns)
 uint64_t step_events(const struct process *p);
 /* Is every call of p, up to its last, among them? */
 bool process_is_whole(const struct process *p);
+/* Events that were written and cannot be used: those after a hole, and those of blocks that are damaged or gone. Where
+ * they were passed over it is not known. */
+uint64_t thread_unusable(const struct thread *t);
 /* Does an operation of that name send or receive, from one to one? */
 bool step_is_message(const char *op);
 bool step_is_finalize(const struct step *s, const struct sig *sig);

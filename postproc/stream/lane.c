@@ -276,7 +276,16 @@ static bool has_events(const struct sig *sig)
 	return sig->call.shape != SIG_TIME || sig->call.address != 0;
 }
 
-void lane_end(struct lane *l)
+/* Those after the last snapshot of a file that was cut; of a whole one those that its writer did not take. Who dies
+ * while a call is recorded, which is counted first, has not returned from it. */
+static void count_not_written(const struct process *p, struct thread *t, bool file_is_whole)
+{
+	uint64_t told = t->lost + thread_unusable(t) + (file_is_whole && !p->finalized);
+	t->not_written = t->behind > told ? t->behind - told : 0;
+	t->not_taken = file_is_whole && t->not_written > 0;
+}
+
+void lane_end(struct lane *l, bool file_is_whole)
 {
 	struct process *p = l->process;
 	struct thread *t = &p->threads.at[l->thread];
@@ -300,6 +309,7 @@ void lane_end(struct lane *l)
 		sig->calls = l->seen[i].calls;
 		sig->ticks = l->seen[i].ticks;
 	}
+	count_not_written(p, t, file_is_whole);
 }
 
 void lane_done(struct lane *l)

@@ -93,6 +93,6 @@ int lane_window(struct lane *l, uint32_t window, int64_t end_ns);
 void lane_ask(const struct lane *l);
 /* Nothing of the window any more; its last event is l->open. */
 void lane_clear(struct lane *l);
-void lane_end(struct lane *l); /* tells the process what was seen */
+void lane_end(struct lane *l, bool file_is_whole); /* tells the process what was seen */
 void lane_done(struct lane *l);
 int64_t lane_ns(struct lane *l, uint64_t tick);

@@ -169,7 +169,7 @@ static int run_windows(struct stream *st, const struct stream_visitor *v)
 static int run_end(struct stream *st, const struct stream_visitor *v)
 {
 	for (uint32_t i = 0; i < st->nlanes; i++) {
-		lane_end(&st->lanes[i]);
+		lane_end(&st->lanes[i], st->step->nodes.at[st->lanes[i].process->node].file.finished);
 		lane_clear(&st->lanes[i]);
 	}
 	st->window = st->nwindows;

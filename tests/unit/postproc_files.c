@@ -202,9 +202,9 @@ Test(files, cut_anywhere_it_gives_a_partial_result_or_says_why_not)
 	remove_directory(dir);
 }
 
-/* A file that ends before the first EVENTS block, although snapshots of totals stand before that; without_totals: a
- * process whose first snapshot was not there yet, or MPIC_NODE. */
-static cJSON *analyse_without_events(uint32_t without_totals)
+/* A file that ends before the first EVENTS block, although snapshots of totals stand before that, or a whole one into
+ * which none was put; without_totals: a process whose first snapshot was not there yet, or MPIC_NODE. */
+static cJSON *analyse_without_events(uint32_t without_totals, bool whole)
 {
 	char *dir = written(-1);
 	struct mpic_file f;
@@ -214,7 +214,7 @@ static cJSON *analyse_without_events(uint32_t without_totals)
 	for (size_t b = 0; b < f.nblocks; b++) {
 		_cleanup_buf_ struct buf raw = {0};
 		enum mpic_kind kind = f.blocks[b].kind;
-		if (kind == MPIC_EVENTS || kind == MPIC_END ||
+		if (kind == MPIC_EVENTS || (kind == MPIC_END && !whole) ||
 		    (kind == MPIC_PROFILE && f.blocks[b].process == without_totals))
 			continue;
 		cr_assert_eq(mpic_read(&f, &f.blocks[b], &raw, NULL), 0);
@@ -241,7 +241,7 @@ static bool has_reason(const cJSON *root, const char *part)
 
 Test(files, calls_whose_events_were_not_written_yet_are_lost_and_not_zero)
 {
-	cJSON *root = analyse_without_events(MPIC_NODE);
+	cJSON *root = analyse_without_events(MPIC_NODE, false);
 	cr_expect_eq(at_path(root, "coverage.events"), 102);
 	cr_expect_eq(at_path(root, "coverage.events_lost"), 102);
 	cr_expect_eq(field(find_text(root, "operations", "op", "MPI_Sendrecv"), "calls"), 200);
@@ -250,9 +250,21 @@ Test(files, calls_whose_events_were_not_written_yet_are_lost_and_not_zero)
 	cJSON_Delete(root);
 }
 
+Test(files, calls_whose_events_nobody_wrote_are_lost_in_a_whole_file_too)
+{
+	cJSON *root = analyse_without_events(MPIC_NODE, true);
+	cr_expect_not(cJSON_IsTrue(node_at(root, "coverage.complete")));
+	cr_expect_eq(at_path(root, "coverage.events_lost"), 102);
+	cr_expect(
+		has_reason(root, "rank 0: only in the totals, because the file does not have their events: 51 calls"));
+	cr_expect_eq(at_path(root, "coverage.unmatched.program"), 0,
+		     "nobody is blamed for messages that are not there");
+	cJSON_Delete(root);
+}
+
 Test(files, a_rank_of_which_nothing_was_written_yet_computes_neither_much_nor_little)
 {
-	cJSON *whole = analyse_without_events(MPIC_NODE), *root = analyse_without_events(1);
+	cJSON *whole = analyse_without_events(MPIC_NODE, false), *root = analyse_without_events(1, false);
 	cr_expect(has_reason(root, "rank 1: neither totals nor events are in the record"));
 	cr_expect_eq(at_path(root, "coverage.ranks_seen"), 4);
 	cr_expect_float_eq(at_path(root, "efficiency.load_balance"), at_path(whole, "efficiency.load_balance"), 0.02,
