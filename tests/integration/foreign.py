@@ -108,10 +108,8 @@ def compare(t, place, name, ranks, words, *patterns, output=None):
             sum(operations(a).values()) > 0, a['coverage'])
     grave = [c for c in a['correctness'] if c['severity'] == 'high']
     t.equal(who + ' has no truncated messages, no types, collectives or waits that do not fit', grave, [])
-    path, region_s = a['critical_path'], a['efficiency']['region_s']
     t.equal(who + ': of each wait it is known who caused it', a['delays']['causers_unknown'] or 0, 0)
-    t.check(who + ': the critical path is no longer than the run', path['note'] or 0 < path['length_s'] < region_s + 1e-6,
-            (path['note'], path['length_s'], region_s))
+    path_is_one(t, who, a)
     if name in FLAWLESS:
         t.equal(who + ' has nothing else wrong either', a['correctness'], [])
 

@@ -45,9 +45,7 @@ def checked(t, folder, pattern, ranks, nodes, events, clock):
     t.check(what + ': as many events as asked for', coverage['events'] >= told['events'] >= 0.95 * ranks * events,
             (coverage['events'], told['events']))
     t.equal(what + ': who caused a wait is known of each', a['delays']['causers_unknown'], 0)
-    path = a['critical_path']
-    t.check(what + ': the critical path is no longer than the run', path['note'] or 0 < path['length_s'] < a['efficiency']['region_s'] + 1e-6,
-            (path['note'], path['length_s'], a['efficiency']['region_s']))
+    path_is_one(t, what, a)
     t.equal(what + ': no message contradicts the clocks', (clocks['violations'], clocks['events_moved']), (0, 0))
 
 

@@ -254,6 +254,20 @@ def matrix(analysis, name, count):
     return {(m['src'], m['dst']): (m[count], m['bytes']) for m in analysis['matrix'][name]}
 
 
+def path_is_one(t, what, analysis):
+    """The critical path goes from rank to rank without a gap, and is as long as from its first rank's way out of MPI_Init to the last
+    rank's way into MPI_Finalize; that can be more than the region of each rank, where MPI_Init lets one out before others."""
+    path = analysis['critical_path']
+    if path['note']:
+        return
+    pieces = path['segments']
+    gaps = [(a, b) for a, b in zip(pieces, pieces[1:]) if abs(a['to_s'] - b['from_s']) > 2e-9]
+    length_s = pieces[-1]['to_s'] - (pieces[0]['from_s'] if path['segments_left_out'] == 0 else 0)
+    fits = path['length_s'] < length_s + 1e-6 and (path['segments_left_out'] > 0 or path['length_s'] > length_s - 1e-6)
+    t.check(what + ': the critical path is without gaps, and as long as what it covers', not gaps and 0 < path['length_s'] and fits,
+            (gaps[:5], path['length_s'], length_s))
+
+
 class Tests:
     """ok / not ok lines and a summary; exit code by the result."""
 
