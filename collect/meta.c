@@ -258,6 +258,8 @@ static cJSON *threads_of(const struct process *p)
 		cJSON_AddNumberToObject(one, "lost", (double)(t->area->lost + t->area->dropped));
 		cJSON_AddNumberToObject(one, "slow_calls", (double)t->area->slow_calls);
 		cJSON_AddNumberToObject(one, "slow_ticks", (double)t->area->slow_ticks);
+		cJSON_AddNumberToObject(one, "recording_calls", (double)t->area->recording_calls);
+		cJSON_AddNumberToObject(one, "recording_ticks", (double)t->area->recording_ticks);
 		cJSON_AddNumberToObject(one, "defs_missing", (double)t->area->defs_missing);
 		if (t->area->threads_before > 0) {
 			cJSON_AddNumberToObject(one, "threads_before", t->area->threads_before);
@@ -314,6 +316,7 @@ static cJSON *description_of(const struct segfile *f)
 	add_string(json, "switches", f->switches, sizeof(f->switches));
 	add_tick(json, "init_exit_tick", f->init_exit_tick);
 	cJSON_AddNumberToObject(json, "overhead_ns", f->overhead_ps / 1000.0);
+	cJSON_AddNumberToObject(json, "recording_ticks", f->recording_ticks_m / 1000.0);
 	return json;
 }
 

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 11
+#define SEGFILE_VERSION 12
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
 #define SPILL_SLOT_BYTES (256u << 10)
@@ -87,11 +87,11 @@ static inline uint32_t open_kind(uint32_t sig)
 	return sig >> 20 & 0xff;
 }
 
-#define THREAD_OPEN_OFFSET 1024u
+#define THREAD_OPEN_OFFSET 1088u
 
 /* By which signature the thread started its last requests, at THREAD_STARTED_OFFSET: that of serial number n at place
  * n % THREAD_STARTED. For the agent, should the thread wait for one that never comes. */
-#define THREAD_STARTED_OFFSET 512u
+#define THREAD_STARTED_OFFSET 576u
 #define THREAD_STARTED 64u
 
 /* Never 0, as what nothing was stored at. */
@@ -144,6 +144,8 @@ struct segfile {
 	int32_t rank, size; /* -1 before MPI_Init returned */
 	int32_t thread_level;
 	uint32_t overhead_ps; /* added per call, measured at start */
+	uint32_t
+		recording_ticks_m; /* thousandths of a tick: in those calls, what recording_ticks / recording_calls is */
 	uint64_t start_tick, init_exit_tick, finalize_enter_tick, end_tick;
 	struct tick_sample clock_start, clock_end;
 	int32_t cpu; /* where MPI_Init ran */
@@ -199,6 +201,8 @@ struct thread_area {
 	/* Where the tracer's work was more than what overhead_ps says: new signatures, datatypes, communicators,
 	 * segments. */
 	uint64_t slow_calls, slow_ticks;
+	/* Of a sample of other calls: from when they returned to the end of their recording. */
+	uint64_t recording_calls, recording_ticks;
 	uint64_t defs_missing; /* definitions that found no room, but for signatures: events carry those */
 	/* By the agent, here because it may die: events that it took from the program and could not write. */
 	uint64_t dropped, dropped_from_tick;

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define CALIBRATION_CALLS 64
+#define TIMED_EVERY 8
 #define ORDINARY_WORDS 5u    /* of a message */
 #define CALIBRATION_ROUNDS 8 /* the quickest counts: the first ones warm up, and others may be interrupted */
 
@@ -197,17 +198,33 @@ NOINLINE static bool ordinary_call(const uint64_t *words)
 	return request_take(MPI_REQUEST_NULL, true, &taken);
 }
 
-/* Nanoseconds of so many; UINT64_MAX: they could not be made. */
-static uint64_t time_calls(struct stream *s, const uint64_t *words)
+/* Nanoseconds of so many; UINT64_MAX: they could not be made. Of every so many the recording is timed; 0: of none. */
+static uint64_t time_calls(struct stream *s, const uint64_t *words, int timed)
 {
 	int64_t before_ns = now_ns();
 	nothing = do_nothing;
-	for (int i = 0; i < CALIBRATION_CALLS; i++) {
+	for (int i = 1; i <= CALIBRATION_CALLS; i++) {
+		s->timed_below = timed > 0 && i % timed == 0 ? UINT32_MAX : 0;
 		s->open.inside = 0;
 		if (!ordinary_call(words))
 			return UINT64_MAX;
 	}
 	return (uint64_t)(now_ns() - before_ns);
+}
+
+/* What of them is their recording, as calls between others tell, which are not timed; thousandths of a tick. */
+static uint32_t time_recording(struct stream *s, const uint64_t *words)
+{
+	struct thread_area *area = s->area;
+	uint64_t ticks = UINT64_MAX;
+	for (int i = 0; i < CALIBRATION_ROUNDS; i++) {
+		area->recording_calls = area->recording_ticks = 0;
+		time_calls(s, words, TIMED_EVERY);
+		ticks = area->recording_ticks < ticks ? area->recording_ticks : ticks;
+	}
+	s->timed_below = TIMED_BELOW;
+	area->recording_calls = area->recording_ticks = 0;
+	return (uint32_t)(ticks * 1000 / (CALIBRATION_CALLS / TIMED_EVERY));
 }
 
 /* What one record costs here, with its event or without: the whole path, on a signature that no call has, taken back
@@ -226,9 +243,11 @@ static void calibrate(void)
 	uint32_t sig = stream_sig(s, w, 2, sig_hash(w, ORDINARY_WORDS), &literal);
 
 	for (int i = 0; i < CALIBRATION_ROUNDS; i++) {
-		uint64_t round = time_calls(s, w);
+		uint64_t round = time_calls(s, w, 0);
 		ns = round < ns ? round : ns;
 	}
+	s->pos = pos;
+	uint32_t recording_ticks_m = time_recording(s, w);
 	s->pos = pos;
 	s->open.inside = inside;
 	s->previous_exit = previous;
@@ -237,8 +256,10 @@ static void calibrate(void)
 	area->lost_reason = reason;
 	s->totals[sig] = (struct segment_total){0, 0};
 	stream_commit(s);
-	if (ns < UINT32_MAX)
-		segfile->overhead_ps = (uint32_t)(ns * 1000 / CALIBRATION_CALLS);
+	if (ns >= UINT32_MAX)
+		return;
+	segfile->overhead_ps = (uint32_t)(ns * 1000 / CALIBRATION_CALLS);
+	segfile->recording_ticks_m = recording_ticks_m;
 }
 
 /* MPI_Init and sessions that are not finalised yet. */

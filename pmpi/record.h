@@ -133,6 +133,8 @@ INLINE void span_record(struct call_span *s, uint32_t sig)
 	stream_record(stream, sig, s->enter, s->exit);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	stream->open.inside = 0;
+	if (stream_timed(stream, s->exit))
+		stream_time(stream, s->exit);
 }
 
 /* Its words say whether the call started a request. */

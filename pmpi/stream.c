@@ -539,6 +539,7 @@ static struct stream *take_lane(struct lane *l, uint32_t thread, uint32_t tid)
 		return NULL;
 	struct stream *s = (struct stream *)(void *)((char *)l->area + THREAD_OPEN_OFFSET);
 	s->thread = thread;
+	s->timed_below = TIMED_BELOW;
 	s->area = l->area;
 	if (l->whole)
 		go_on(s);

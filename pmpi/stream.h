@@ -74,6 +74,7 @@ struct stream {
 	uint32_t nsigs, nexact;
 	uint32_t nonce; /* of span_end_once() */
 	uint32_t thread;
+	uint32_t timed_below; /* which calls are timed, see stream_timed() */
 	struct last_handles last[LAST_HANDLES] __attribute__((aligned(64)));
 	uint64_t status[4]; /* where the program gave none: room for MPI's */
 	/* cold */
@@ -223,6 +224,22 @@ INLINE bool sig_at_home(const struct stream *s, uint64_t hash, uint32_t *ret_sig
 /* The tracer has worked since the tick `from`: what lies behind what was measured before is added to the thread's
  * slow time. */
 void stream_slow(struct stream *s, uint64_t from) HIDDEN;
+/* Is the recording of the call that returned then timed? One in 64, whatever steps the clock makes. */
+#define TIMED_BELOW (UINT32_MAX / 64)
+INLINE bool stream_timed(const struct stream *s, uint64_t exit)
+{
+	return __builtin_expect((uint32_t)exit * 0x9e3779b1u <= s->timed_below, false);
+}
+
+/* It ends. A pause in the middle is the machine's, not ours: no more than TIMED_TICKS_MAX of it count. */
+#define TIMED_TICKS_MAX 4096u
+INLINE void stream_time(struct stream *s, uint64_t exit)
+{
+	uint64_t ticks = tick_now() - exit;
+	s->area->recording_calls++;
+	s->area->recording_ticks += ticks < TIMED_TICKS_MAX ? ticks : TIMED_TICKS_MAX;
+}
+
 /* The same, until then. */
 INLINE void stream_slow_until(struct stream *s, uint64_t from, uint64_t now)
 {

@@ -54,6 +54,8 @@ static int read_thread_meta(struct process *p, const cJSON *meta)
 		t->defs_missing = (uint64_t)fmax(0, json_number_or(item, "defs_missing", 0));
 		t->slow_calls = (uint64_t)fmax(0, json_number_or(item, "slow_calls", 0));
 		t->slow_ticks = (uint64_t)fmax(0, json_number_or(item, "slow_ticks", 0));
+		t->recording_calls = (uint64_t)fmax(0, json_number_or(item, "recording_calls", 0));
+		t->recording_ticks = (uint64_t)fmax(0, json_number_or(item, "recording_ticks", 0));
 		t->unused_ticks = (uint64_t)fmax(0, json_number_or(item, "unused_ticks", 0));
 		t->running_ns = json_number_or(item, "running_ns", NAN);
 		t->ready_ns = json_number_or(item, "ready_ns", NAN);
@@ -87,6 +89,7 @@ static int read_meta(struct process *p, const cJSON *meta)
 	p->aborted = strcmp(state, "aborted") == 0;
 	p->lost = strcmp(state, "lost") == 0;
 	p->overhead_ns = json_number_or(meta, "overhead_ns", NAN);
+	p->recording_ticks = json_number_or(meta, "recording_ticks", NAN);
 	p->cpu = (int)json_int(meta, "cpu", -1);
 	p->library = copy_text(meta, "library");
 	p->cpus = copy_text(meta, "cpus");
@@ -113,7 +116,7 @@ static int load_meta(struct process *p, const struct mpic_file *f, const struct 
 	}
 	p->rank = NONE;
 	p->first_ns = p->last_ns = TIME_ABSENT;
-	p->overhead_ns = p->processor_wait_ns = p->running_ns = p->ready_ns = NAN;
+	p->overhead_ns = p->recording_ticks = p->processor_wait_ns = p->running_ns = p->ready_ns = NAN;
 	return p->meta != NULL ? read_meta(p, p->meta) : 0;
 }
 

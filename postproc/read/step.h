@@ -96,6 +96,8 @@ struct thread {
 	uint64_t defs_missing;	     /* definitions that the tracer had no room for */
 	uint64_t slow_calls;	     /* recorded on a slow path: a new signature, datatype or communicator */
 	uint64_t slow_ticks;	     /* spent there, after the calls */
+	uint64_t recording_calls;    /* of the others, those of which the recording was timed: a sample */
+	uint64_t recording_ticks;    /* spent on that, after the calls */
 	uint64_t unused_ticks;	     /* between threads that had the same number, one after the other */
 	double running_ns, ready_ns; /* of all that had it: on a processor, and ready without one; NaN: not known */
 	uint32_t last_sig;	     /* of its last event, an index in process.sigs plus 1; 0: it has none */
@@ -168,6 +170,7 @@ struct process {
 	int64_t start_ns, end_ns, init_exit_ns, finalize_enter_ns; /* as event times; see meta.c */
 	double ns_per_tick;
 	double overhead_ns;		  /* estimated, per call; NaN: not known */
+	double recording_ticks;		  /* of it, the part that threads have timed later; NaN: not known */
 	double processor_wait_ns;	  /* ready without a processor, of the thread of MPI_Init; NaN: not known */
 	double running_ns, ready_ns;	  /* of all threads that call MPI, where they are several: on a processor, and
 					   * ready without one; NaN: not known */

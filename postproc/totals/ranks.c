@@ -49,11 +49,24 @@ static void add_sig(const struct step *s, const struct process *p, const struct 
  * with 30 million calls. */
 #define COUNTED_PART 0.2
 
+#define TIMED_MIN 50u /* calls; fewer say nothing of all */
+
+/* Of an ordinary call: as measured at the start, where nothing else had its caches, and by what its recording took
+ * longer in its place, in a sample. What takes a processor lasts longer where others take turns on it. */
+static double call_tracing_ns(const struct process *p, const struct thread *t)
+{
+	double ns = isnan(p->overhead_ns) ? 0 : p->overhead_ns;
+	if (t->recording_calls >= TIMED_MIN && p->recording_ticks > 0)
+		ns += ((double)t->recording_ticks / (double)t->recording_calls - p->recording_ticks) * p->ns_per_tick;
+	if (t->running_ns > 0 && t->ready_ns > 0)
+		ns *= (t->running_ns + t->ready_ns) / t->running_ns;
+	return fmax(0, ns);
+}
+
 double sig_tracing_ns(const struct process *p, const struct sig *sig)
 {
-	double each_ns = isnan(p->overhead_ns) ? 0 : p->overhead_ns;
 	bool counted = sig->ticks == 0 && sig->call.shape == SIG_TIME;
-	return (double)sig->calls * each_ns * (counted ? COUNTED_PART : 1);
+	return (double)sig->calls * call_tracing_ns(p, &p->threads.at[sig->thread]) * (counted ? COUNTED_PART : 1);
 }
 
 /* What the tracer took for itself: of each call what an ordinary one costs, measured by the process when it began

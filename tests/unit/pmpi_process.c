@@ -56,6 +56,20 @@ Test(process, says_who_it_is_where_it_runs_and_how_it_was_called)
 	cr_expect_eq(f->parents, 0);
 }
 
+/* Which calls is chosen by the clock: of 20,000 calls 312 in the mean. */
+Test(process, times_the_recording_of_some_of_its_calls)
+{
+	traced_begin(MPI_THREAD_SINGLE);
+	for (int i = 0; i < 20000; i++)
+		send(7);
+	const struct traced *t = traced_end();
+	cr_expect_gt(t->file->recording_ticks_m, 0);
+	cr_expect(t->areas[0]->recording_calls > 30 && t->areas[0]->recording_calls < 3000, "%llu calls",
+		  (unsigned long long)t->areas[0]->recording_calls);
+	cr_expect_gt(t->areas[0]->recording_ticks, 0);
+	cr_expect_eq(traced_count(t, "MPI_Send"), 20000, "calls that are made to time them are no events");
+}
+
 /* The tenth field behind the twelfth: when this process began, as the kernel counts. */
 Test(process, says_when_it_began_and_which_processors_it_may_use)
 {

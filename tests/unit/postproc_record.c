@@ -205,6 +205,59 @@ Test(record, the_tracer_s_own_time_is_neither_useful_nor_mpi)
 	cJSON_Delete(root);
 }
 
+static double tracing_s(void (*told)(struct program *p))
+{
+	struct program *p = program_create(1, 1);
+	for (unsigned i = 0; i < 100; i++)
+		program_coll(p, 0,
+			     (struct call){.op = "MPI_Barrier",
+					   .from_us = 100 * i + 20,
+					   .to_us = 100 * i + 30,
+					   .peer = SIG_NO_ROOT,
+					   .coll = COLL_BARRIER});
+	told(p);
+	cJSON *root = analyse_program(p, 10000);
+	double s = at_path(root, "overhead.tracing_s");
+	cr_expect_float_eq(at_path(root, "overhead.ns_per_call"), s / 100 * 1e9, 1e-6);
+	cJSON_Delete(root);
+	return s;
+}
+
+static void nothing_more(struct program *p)
+{
+	(void)p;
+}
+
+static void of_a_sample_it_was_timed(struct program *p)
+{
+	program_timed(p, 0, 50, 40);
+}
+
+static void quicker_than_at_the_start(struct program *p)
+{
+	program_timed(p, 0, 50, 4);
+}
+
+static void of_too_few_it_was_timed(struct program *p)
+{
+	program_timed(p, 0, 49, 40);
+}
+
+static void processors_were_shared(struct program *p)
+{
+	program_shares_processor(p, 0, 4000);
+}
+
+/* 50 ns at the start, 10 of which were the recording. */
+Test(record, a_call_costs_what_recording_it_took_in_its_place)
+{
+	cr_expect_float_eq(tracing_s(nothing_more), 5e-6, 1e-10);
+	cr_expect_float_eq(tracing_s(of_a_sample_it_was_timed), 8e-6, 1e-10);
+	cr_expect_float_eq(tracing_s(quicker_than_at_the_start), 4.4e-6, 1e-10);
+	cr_expect_float_eq(tracing_s(of_too_few_it_was_timed), 5e-6, 1e-10);
+	cr_expect_float_eq(tracing_s(processors_were_shared), 10e-6, 1e-10, "half of the time it had no processor");
+}
+
 /* Of MPI_Wtime no time is taken: 100 calls of it are an addition each. */
 Test(record, calls_that_are_only_counted_cost_less)
 {

@@ -327,6 +327,17 @@ void program_slow(struct program *p, unsigned rank, unsigned thread, uint64_t ca
 	p->rank[rank].threads[thread].slow_ticks = (uint64_t)llround(us * 1e3);
 }
 
+void program_timed(struct program *p, unsigned rank, uint64_t calls, uint64_t ns)
+{
+	p->rank[rank].threads[0].timed_calls = calls;
+	p->rank[rank].threads[0].timed_ticks = calls * ns;
+}
+
+void program_shares_processor(struct program *p, unsigned rank, double us)
+{
+	p->rank[rank].processor_wait_us = p->rank[rank].running_us = us;
+}
+
 void program_unknown_def(struct program *p)
 {
 	p->unknown_def = true;

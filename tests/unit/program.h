@@ -114,6 +114,10 @@ enum block_fate {
 void program_end_block(struct program *p, unsigned rank, unsigned thread, enum block_fate fate);
 /* What a thread of the rank spent on slow paths of the tracer; each other call costs 50 ns. */
 void program_slow(struct program *p, unsigned rank, unsigned thread, uint64_t calls, double us);
+/* Of so many of its other calls the recording was timed: 10 ns at the start, later ns each. */
+void program_timed(struct program *p, unsigned rank, uint64_t calls, uint64_t ns);
+/* On a processor, as long as it was ready without one. */
+void program_shares_processor(struct program *p, unsigned rank, double us);
 /* The rank was ready to run for so long while others had the processors. */
 void program_processor_wait(struct program *p, unsigned rank, double us);
 /* The processor counted so many cycles in so long of user mode. */

@@ -30,7 +30,7 @@ struct thread_record {
 	bool started; /* columns hold something */
 	struct block_record blocks[BLOCKS_MAX];
 	unsigned nblocks;
-	uint64_t next_serial, events, lost, lost_from, previous_exit, slow_calls, slow_ticks;
+	uint64_t next_serial, events, lost, lost_from, previous_exit, slow_calls, slow_ticks, timed_calls, timed_ticks;
 };
 
 struct rank_record {
@@ -39,7 +39,7 @@ struct rank_record {
 	uint64_t open[8]; /* words of the call in which it died */
 	uint32_t nopen;
 	int status;
-	double processor_wait_us;
+	double processor_wait_us, running_us;
 	double cycles, user_us;
 	double open_us, end_us; /* since when, and when it ended if not with the program */
 };

@@ -105,7 +105,8 @@ static void write_defs(struct buf *file, const struct program *p, unsigned rank,
 		  defs.len_bytes);
 }
 
-static void put_thread_meta(struct buf *meta, unsigned thread, const struct thread_record *t, double ready_us)
+static void put_thread_meta(struct buf *meta, unsigned thread, const struct thread_record *t, double running_us,
+			    double ready_us)
 {
 	buf_printf(meta, "%s{\"thread\":%u,\"events\":%llu,\"lost\":%llu", thread > 0 ? "," : "", thread,
 		   (unsigned long long)t->events, (unsigned long long)t->lost);
@@ -114,7 +115,10 @@ static void put_thread_meta(struct buf *meta, unsigned thread, const struct thre
 	if (t->slow_calls > 0)
 		buf_printf(meta, ",\"slow_calls\":%llu,\"slow_ticks\":%llu", (unsigned long long)t->slow_calls,
 			   (unsigned long long)t->slow_ticks);
-	buf_printf(meta, ",\"running_ns\":0,\"ready_ns\":%.0f}", ready_us * 1e3);
+	if (t->timed_calls > 0)
+		buf_printf(meta, ",\"recording_calls\":%llu,\"recording_ticks\":%llu",
+			   (unsigned long long)t->timed_calls, (unsigned long long)t->timed_ticks);
+	buf_printf(meta, ",\"running_ns\":%.0f,\"ready_ns\":%.0f}", running_us * 1e3, ready_us * 1e3);
 }
 
 static void write_meta(struct buf *file, const struct program *p, unsigned rank, double end_us)
@@ -127,7 +131,7 @@ static void write_meta(struct buf *file, const struct program *p, unsigned rank,
 		   "\"transports\":\"pml test, btl "
 		   "self\",\"exe\":\"/test\",\"argv\":[\"./"
 		   "test\"],\"cpus\":\"%u\",\"cpu\":%u,\"start_tick\":%llu,\"init_exit_tick\":%llu,"
-		   "\"overhead_ns\":50,",
+		   "\"overhead_ns\":50,\"recording_ticks\":10,",
 		   1000 + rank, rank, p->ranks, r->killed ? "lost" : "finalized", rank, rank,
 		   (unsigned long long)tick_of(p, rank, 0), (unsigned long long)tick_of(p, rank, 0));
 	buf_printf(&meta, "\"%s\":%llu,\"end_tick\":%llu,\"threads\":[",
@@ -135,7 +139,8 @@ static void write_meta(struct buf *file, const struct program *p, unsigned rank,
 		   (unsigned long long)tick_of(p, rank, end_us));
 	for (unsigned t = 0; t < PROGRAM_THREADS_MAX; t++)
 		if (t == 0 || r->threads[t].nsigs > 0)
-			put_thread_meta(&meta, t, &r->threads[t], t == 0 ? r->processor_wait_us : 0);
+			put_thread_meta(&meta, t, &r->threads[t], t == 0 ? r->running_us : 0,
+					t == 0 ? r->processor_wait_us : 0);
 	buf_str(&meta, "]");
 	if (r->nopen > 0)
 		buf_printf(&meta, ",\"open\":[{\"thread\":0,\"enter_tick\":%llu,\"words\":[",
