@@ -143,9 +143,8 @@ struct segfile {
 	uint32_t ticks_are_tsc;
 	int32_t rank, size; /* -1 before MPI_Init returned */
 	int32_t thread_level;
-	uint32_t overhead_ps; /* added per call, measured at start */
-	uint32_t
-		recording_ticks_m; /* thousandths of a tick: in those calls, what recording_ticks / recording_calls is */
+	uint32_t overhead_ps;	    /* added per call, measured at start */
+	uint32_t recording_ticks_m; /* of it, as recording_ticks of a thread by recording_calls; thousandths */
 	uint64_t start_tick, init_exit_tick, finalize_enter_tick, end_tick;
 	struct tick_sample clock_start, clock_end;
 	int32_t cpu; /* where MPI_Init ran */
