@@ -31,6 +31,7 @@ struct whatif {
 	VEC(struct wish) wishes;
 	VEC(struct replay_factor) factors;
 	VEC(struct replay_rank) ranks;
+	VEC(uint32_t) sites, open_sites; /* of the issue that is looked at; of all that are asked for */
 	struct replay_change change;
 	cJSON *analysis;
 };
@@ -152,12 +153,15 @@ static int take_ranks(struct whatif *x)
 	return 0;
 }
 
-static struct replay_issue issue_of(const struct whatif *x, const cJSON *row)
+static int issue_of(struct whatif *x, const cJSON *row, struct replay_issue *ret_issue)
 {
-	const cJSON *site = json_first(row, "callsites");
-	return (struct replay_issue){json_text(row, "issue", ""), states_of(row),
-				     site != NULL ? (uint32_t)json_number_of(site) : REPLAY_ANY, x->ranks.at,
-				     (uint32_t)x->ranks.n};
+	x->sites.n = 0;
+	for (const cJSON *site = json_first(row, "callsites"); site != NULL; site = site->next)
+		if (vec_push(&x->sites, (uint32_t)json_number_of(site)) < 0)
+			return -ENOMEM;
+	*ret_issue = (struct replay_issue){json_text(row, "issue", ""), states_of(row), x->sites.at,
+					   (uint32_t)x->sites.n,	x->ranks.at,	(uint32_t)x->ranks.n};
+	return 0;
 }
 
 static int wish_issue(struct whatif *x, const struct wish *wish)
@@ -166,11 +170,16 @@ static int wish_issue(struct whatif *x, const struct wish *wish)
 	for (const cJSON *row = json_first(x->analysis, "issues"); row != NULL; row = row->next) {
 		if (strcmp(json_text(row, "issue", ""), wish->text) != 0)
 			continue;
-		struct replay_issue issue = issue_of(x, row);
+		struct replay_issue issue;
+		if (issue_of(x, row, &issue) < 0)
+			return -ENOMEM;
 		if (replay_without_issue(&issue, &c) < 0)
 			return complain(x->path, "\"%s\": no replay tells what the run would be without it",
 					wish->text);
-		x->change.balance |= c.balance;
+		x->change.even |= c.even;
+		for (uint32_t i = 0; i < c.nopen_sites; i++)
+			if (vec_push(&x->open_sites, c.open_sites[i]) < 0)
+				return -ENOMEM;
 		x->change.without_states |= c.without_states;
 		x->change.causer_site = c.causer_site;
 		if (c.times != NULL) {
@@ -201,6 +210,8 @@ static int understand(struct whatif *x)
 	}
 	x->change.factors = x->factors.at;
 	x->change.nfactors = (uint32_t)x->factors.n;
+	x->change.open_sites = x->open_sites.at;
+	x->change.nopen_sites = (uint32_t)x->open_sites.n;
 	return code;
 }
 
@@ -256,7 +267,7 @@ static cJSON *result_json(const struct whatif *x, const struct replay *replay, c
 }
 
 /* Without a wish: each issue gone, ranks balanced, another network. */
-static int put_choices(const struct whatif *x, struct replay *replay, cJSON *root)
+static int put_choices(struct whatif *x, struct replay *replay, cJSON *root)
 {
 	struct replay_change usual[3] = {REPLAY_AS_IT_WAS, REPLAY_AS_IT_WAS, REPLAY_AS_IT_WAS};
 	static const char *const texts[3] = {"computing balanced between the ranks",
@@ -268,10 +279,9 @@ static int put_choices(const struct whatif *x, struct replay *replay, cJSON *roo
 	usual[2].latency = 0.5;
 	for (const cJSON *row = json_first(x->analysis, "issues"); row != NULL; row = row->next) {
 		char text[WHAT_MAX];
-		struct replay_issue issue = issue_of(x, row);
-		const struct issue_row *kind = issue_row(issue.name);
-		if (kind == NULL || kind->replay == REPLAY_BALANCE)
-			continue;
+		struct replay_issue issue;
+		if (issue_of(x, row, &issue) < 0)
+			return -ENOMEM;
 		int code = replay_predict_without(replay, &issue, &r);
 		if (code == -ENOENT)
 			continue;
@@ -374,6 +384,8 @@ static int whatif(int argc, char **argv)
 	vec_done(&x.wishes);
 	vec_done(&x.factors);
 	vec_done(&x.ranks);
+	vec_done(&x.sites);
+	vec_done(&x.open_sites);
 	replay_change_done(&x.change);
 	return code;
 }

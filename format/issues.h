@@ -31,9 +31,10 @@ enum issue_seen {
 /* What is otherwise in a replay of the run without it (postproc/replay/). */
 enum issue_replay {
 	REPLAY_NONE,	   /* no replay tells */
-	REPLAY_BALANCE,	   /* ranks compute as long as each other */
+	REPLAY_BALANCE,	   /* ranks compute as long as each other in all */
 	REPLAY_WAITS,	   /* who caused the waits that it is made of computes so much less */
-	REPLAY_CAUSER,	   /* the same of all waits for its first call site */
+	REPLAY_CAUSER,	   /* ranks compute less before its first call site, as far as others waited for that */
+	REPLAY_BARRIERS,   /* nobody waits at its call sites */
 	REPLAY_PROCESSORS, /* ranks compute without the time in which they were ready and had no processor */
 };
 
@@ -43,6 +44,8 @@ struct issue_row {
 	bool wrong;		 /* the program is not in order, whatever time it took */
 	bool of_totals;		 /* can be said without events */
 	bool pairs_are_traffic;	 /* sender and receiver; else who was late and who waited */
+	bool is_bound;		 /* its loss is what could be gained at most, and not all of it can */
+	bool of_many;		 /* it follows from more than one cause at a time */
 	enum issue_seen seen[2]; /* the first that is there; SEEN_NOWHERE: none */
 	enum issue_replay replay;
 	uint64_t effects; /* what follows from it, bits by index in issue_rows */

@@ -10,10 +10,10 @@ import sys
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
 ORDERS = ('first', 'time', 'last')
 SEEN = ('useful', 'wait', 'caused', 'mpi', 'sent', 'tracing', 'processor', 'polling', 'by_size')
-REPLAYS = ('none', 'balance', 'waits', 'causer', 'processors')
+REPLAYS = ('none', 'balance', 'waits', 'causer', 'processors', 'barriers')
 MUST = {'issues': {'phrase', 'order', 'holds when'}, 'waits': {'title', 'meaning', 'time', 'who'},
         'efficiencies': {'title', 'formula', 'good', 'low'}}
-MAY = {'issues': {'wrong', 'of totals', 'kind', 'explains', 'seen in', 'pairs', 'replay'}, 'waits': {'part of', 'collective'},
+MAY = {'issues': {'wrong', 'of totals', 'kind', 'explains', 'seen in', 'pairs', 'replay', 'bound', 'of many'}, 'waits': {'part of', 'collective'},
        'efficiencies': {'factor of'}}
 SEEN_MAX = 2
 
@@ -97,9 +97,9 @@ def issues_c(rows):
     for name, row in rows.items():
         effects = ' | '.join('1ull << %d' % at[e] for e in row['effects']) or '0'
         seen = ', '.join('SEEN_' + s.upper() for s in words(row, 'seen in')) or 'SEEN_NOWHERE'
-        lines.append('\t{"%s", %s, ISSUE_%s, %s, %s, %s, {%s}, REPLAY_%s, %s},' % (
+        lines.append('\t{"%s", %s, ISSUE_%s, %s, %s, %s, %s, %s, {%s}, REPLAY_%s, %s},' % (
             name, quoted(row['phrase']), row['order'].upper(), *('true' if row.get(k) == v else 'false' for k, v in
-            (('wrong', 'yes'), ('of totals', 'yes'), ('pairs', 'traffic'))), seen, row.get('replay', 'none').upper(), effects))
+            (('wrong', 'yes'), ('of totals', 'yes'), ('pairs', 'traffic'), ('bound', 'yes'), ('of many', 'yes'))), seen, row.get('replay', 'none').upper(), effects))
     order = causes_first(rows)
     return lines + ['};', 'const size_t issue_count = %d;' % len(rows), 'const unsigned char issue_causes[] = {%s};' % ', '.join(
         str(at[n]) for n in order), 'const size_t issue_cause_count = %d;' % len(order)]

@@ -87,6 +87,8 @@ struct analysis {
 	struct replay *replay;	   /* of them, or NULL: none is known */
 	struct rank_totals *ranks; /* by world rank; zero for ranks not seen */
 	double serialization;	   /* NaN: not known */
+	uint32_t main_delay;	   /* row of swept.delays that an issue is made of; NONE: there is none */
+	double main_delay_gain;	   /* share of the run, by replay; NaN: not known */
 	double longest_region_ns, mean_useful_ns, max_useful_ns;
 	uint32_t ranks_seen;
 	bool complete;	/* every event is there */

@@ -40,21 +40,22 @@ static void add_causers(const struct analysis *a, uint32_t site, struct issue *f
 void issue_delay(const struct analysis *a, struct issue *f)
 {
 	const struct delay_result *d = &a->swept.delays;
-	uint32_t best = NONE;
-	double ns = 0;
-	for (uint32_t i = 0; d->rows != NULL && i < (a->step->sites.n + 1) * DELAY_KINDS; i++)
-		if (d->rows[i].direct_ns + d->rows[i].indirect_ns > ns) {
-			best = i;
-			ns = d->rows[i].direct_ns + d->rows[i].indirect_ns;
-		}
+	uint32_t best = a->main_delay;
+	if (best == NONE)
+		return;
+	const struct delay_row *row = &d->rows[best];
+	double ns = row->direct_ns + row->indirect_ns;
 	f->metric = "share of all ranks' time that others wait for it";
 	f->loss_s = ns / 1e9;
 	f->value = f->loss_s / issue_total_s(a);
 	f->threshold = WAIT_SHARE_MIN;
-	f->found = best != NONE && f->value >= f->threshold;
+	if (f->value < f->threshold && a->main_delay_gain >= f->threshold) {
+		f->metric = "share of the run that is saved without it, by replay";
+		f->value = a->main_delay_gain;
+	}
+	f->found = f->value >= f->threshold;
 	if (!f->found)
 		return;
-	const struct delay_row *row = &d->rows[best];
 	uint32_t site = best / DELAY_KINDS < a->step->sites.n ? best / DELAY_KINDS : NONE;
 	bool computing = best % DELAY_KINDS == DELAY_COMPUTING;
 	char total[32], indirect[32], place[256], who[64] = "Some ranks";

@@ -5,23 +5,11 @@
  * Where only a loss is known, which is what could be gained at most, it explains nothing that is known to gain more. */
 #include "postproc/issues/order.h"
 
+#include <string.h>
+
 #define EXPLAINED_MIN 0.5 /* of what is explained */
-
-static bool accounts_for(const struct analysis *a, const struct issue *cause, const struct issue *effect)
-{
-	if (cause->replayed && effect->replayed)
-		return cause->gain >= EXPLAINED_MIN * effect->gain;
-	if (effect->replayed && cause->loss_s / issue_total_s(a) < effect->gain)
-		return false;
-	return cause->loss_s >= EXPLAINED_MIN * effect->loss_s;
-}
-
-static bool explains_it(const struct analysis *a, const struct issue *cause, const struct issue *effect)
-{
-	const struct issue_row *row = issue_row(cause->issue), *of = issue_row(effect->issue);
-	return cause->found && cause != effect && (row->effects & 1ull << (of - issue_rows)) != 0 &&
-	       accounts_for(a, cause, effect);
-}
+#define AS_MUCH 0.8	  /* where both are replayed, and what is explained has that one cause */
+#define BOUND_COUNTS 0.5
 
 /* Negative, 0 for what costs time, positive. */
 static int tier(const struct issue *f)
@@ -31,18 +19,75 @@ static int tier(const struct issue *f)
 	return row->order == ISSUE_FIRST ? at - ISSUES_MAX : row->order == ISSUE_LAST ? at + 1 : 0;
 }
 
-static bool goes_before(const struct analysis *a, const struct issue *x, const struct issue *y)
+/* How much of what the effect gains its cause must. Work that ranks share is not gone, as that which delays others
+ * would be: of two ranks half of it stays. */
+static double needed_part(const struct analysis *a, const struct issue *cause, const struct issue *effect)
 {
-	return tier(x) != tier(y) ? tier(x) < tier(y) : issue_score(a, x) > issue_score(a, y);
+	const struct issue_row *row = issue_row(effect->issue);
+	bool shared = issue_row(cause->issue)->replay == REPLAY_BALANCE && row->replay == REPLAY_CAUSER;
+	return (row->of_many ? EXPLAINED_MIN : AS_MUCH) * (shared && a->ranks_seen > 0 ? 1 - 1.0 / a->ranks_seen : 1);
 }
 
-/* The issue that nothing explains which is not in the list yet. */
+static bool accounts_for(const struct analysis *a, const struct issue *cause, const struct issue *effect)
+{
+	if (cause->replayed && effect->replayed)
+		return cause->gain >= needed_part(a, cause, effect) * effect->gain;
+	if (effect->replayed && cause->loss_s / issue_total_s(a) < effect->gain)
+		return false;
+	return cause->loss_s >= EXPLAINED_MIN * effect->loss_s;
+}
+
+/* Serialization is what all waits together may cost at most, of no rank and no place: of what a replay knows to gain
+ * most of that it says nothing more. */
+static bool is_bound_of(const struct analysis *a, const struct issue *bound, const struct issue *f)
+{
+	return bound != f && strcmp(bound->issue, "serialization") == 0 && f->found && f->replayed && tier(f) == 0 &&
+	       f->gain >= EXPLAINED_MIN * bound->loss_s / issue_run_s(a);
+}
+
+static bool explains_it(const struct analysis *a, const struct issue *cause, const struct issue *effect)
+{
+	const struct issue_row *row = issue_row(cause->issue), *of = issue_row(effect->issue);
+	if (is_bound_of(a, cause, effect) || is_bound_of(a, effect, cause))
+		return is_bound_of(a, effect, cause);
+	return cause->found && cause != effect && (row->effects & 1ull << (of - issue_rows)) != 0 &&
+	       accounts_for(a, cause, effect);
+}
+
+/* By what it gains; of what could be gained at most a part. */
+static double weight(const struct analysis *a, const struct issue *f)
+{
+	if (f->replayed)
+		return f->gain;
+	return f->loss_s / (f->of_s > 0 ? f->of_s : issue_total_s(a)) *
+	       (issue_row(f->issue)->is_bound ? BOUND_COUNTS : 1);
+}
+
+/* Of those in the same tier that is not about time the score says more. */
+static bool goes_before(const struct analysis *a, const struct issue *x, const struct issue *y)
+{
+	if (tier(x) != tier(y))
+		return tier(x) < tier(y);
+	return tier(x) == 0 ? weight(a, x) > weight(a, y) : issue_score(a, x) > issue_score(a, y);
+}
+
+/* The issue that nothing explains which is not in the list yet; of several causes the first by weight. Where causes go
+ * round, as by what serialization may cost at most, that which was come by first is none of itself. */
 static struct issue *root_of(const struct analysis *a, struct issue *f, struct issue *all, size_t n, const bool *listed)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!listed[i] && tier(&all[i]) == 0 && explains_it(a, &all[i], f))
-			return root_of(a, &all[i], all, n, listed);
-	return f;
+	bool seen[ISSUES_MAX];
+	memcpy(seen, listed, n * sizeof(*seen));
+	for (;;) {
+		struct issue *cause = NULL;
+		seen[f - all] = true;
+		for (size_t i = 0; i < n; i++)
+			if (!seen[i] && tier(&all[i]) == 0 && explains_it(a, &all[i], f) &&
+			    (cause == NULL || goes_before(a, &all[i], cause)))
+				cause = &all[i];
+		if (cause == NULL)
+			return f;
+		f = cause;
+	}
 }
 
 /* From effects to causes, so a second round changes nothing. */

@@ -167,17 +167,17 @@ static struct replay_rank *rank_times(const struct analysis *a)
 /* Without a replay that tells it, it stays unknown. */
 static int find_gain(const struct analysis *a, const struct replay_rank *ranks, struct issue *f)
 {
-	struct replay_issue issue = {f->issue, f->states, f->nsites > 0 ? f->sites[0] : REPLAY_ANY, ranks,
-				     a->step->nranks};
+	struct replay_issue issue = {f->issue, f->states, f->sites, f->nsites, ranks, a->step->nranks};
 	struct replay_result r;
 	if (!f->found || a->replay == NULL)
 		return 0;
 	int code = replay_predict_without(a->replay, &issue, &r);
 	if (code < 0)
 		return code == -ENOENT ? 0 : code;
-	f->replayed = r.gain > -CONTRADICTED;
-	f->gain = r.gain;
-	f->gain_s = r.gain_s;
+	bool shares = issue_row(f->issue)->replay == REPLAY_BALANCE; /* what is done less here is done more there */
+	f->replayed = r.gain > -CONTRADICTED || shares;
+	f->gain = shares ? fmax(0, r.gain) : r.gain;
+	f->gain_s = shares ? fmax(0, r.gain_s) : r.gain_s;
 	f->gain_low = r.gain_low;
 	f->gain_high = r.gain_high;
 	return 0;
@@ -337,10 +337,46 @@ static void put_verdict(struct analysis *a, struct issue *const *order, size_t n
 	json_put_text(a->root, "verdict", text);
 }
 
-static int find_all(const struct analysis *a, struct issue *all)
+#define DELAYS_REPLAYED 5u /* the costliest: what others wait for it is not what the run would gain */
+
+/* Of the costliest places that make others wait that which gains most; the costliest where no replay tells. */
+static int find_main_delay(struct analysis *a)
+{
+	const struct delay_result *d = &a->swept.delays;
+	double below = INFINITY;
+	a->main_delay = NONE;
+	a->main_delay_gain = NAN;
+	for (unsigned k = 0; d->rows != NULL && k < DELAYS_REPLAYED; k++) {
+		uint32_t best = NONE;
+		double most = 0;
+		for (uint32_t i = 0; i < a->step->sites.n * DELAY_KINDS; i++) {
+			double ns = d->rows[i].direct_ns + d->rows[i].indirect_ns;
+			if (ns > most && ns < below) {
+				best = i;
+				most = ns;
+			}
+		}
+		if (best == NONE)
+			return 0;
+		below = most;
+		uint32_t site = best / DELAY_KINDS;
+		struct replay_issue issue = {"delay", 0, &site, 1, NULL, 0};
+		struct replay_result r = {.gain = NAN};
+		int code = a->replay == NULL ? 0 : replay_predict_without(a->replay, &issue, &r);
+		if (code < 0)
+			return code;
+		if (k > 0 && !(r.gain > a->main_delay_gain))
+			continue;
+		a->main_delay = best;
+		a->main_delay_gain = r.gain;
+	}
+	return 0;
+}
+
+static int find_all(struct analysis *a, struct issue *all)
 {
 	struct replay_rank *ranks = rank_times(a);
-	int code = ranks != NULL ? 0 : -ENOMEM;
+	int code = ranks != NULL ? find_main_delay(a) : -ENOMEM;
 	for (size_t i = 0; i < NISSUES && code == 0; i++) {
 		all[i].issue = issue_rows[i].name;
 		if (a->step->totals && !issue_rows[i].of_totals)

@@ -30,13 +30,16 @@ int replay_without_issue(const struct replay_issue *issue, struct replay_change 
 	const struct issue_row *row = issue_row(issue->name);
 	enum issue_replay how = row != NULL ? row->replay : REPLAY_NONE;
 	bool of_site = how == REPLAY_CAUSER;
-	if (how == REPLAY_NONE || (of_site && issue->callsite == REPLAY_ANY) ||
-	    (how == REPLAY_WAITS && issue->states == 0) || (how == REPLAY_PROCESSORS && issue->nranks == 0))
+	bool at_sites = of_site || how == REPLAY_BARRIERS;
+	if (how == REPLAY_NONE || (at_sites && issue->ncallsites == 0) || (how == REPLAY_WAITS && issue->states == 0) ||
+	    (how == REPLAY_PROCESSORS && issue->nranks == 0))
 		return -ENOENT;
 	*ret_change = REPLAY_AS_IT_WAS;
-	ret_change->balance = how == REPLAY_BALANCE;
+	ret_change->even = how == REPLAY_BALANCE;
 	ret_change->without_states = of_site ? UINT32_MAX : how == REPLAY_WAITS ? issue->states : 0;
-	ret_change->causer_site = of_site ? issue->callsite : REPLAY_ANY;
+	ret_change->causer_site = of_site ? issue->callsites[0] : REPLAY_ANY;
+	ret_change->open_sites = issue->callsites;
+	ret_change->nopen_sites = how == REPLAY_BARRIERS ? issue->ncallsites : 0;
 	if (how != REPLAY_PROCESSORS)
 		return 0;
 	ret_change->times = calloc(issue->nranks, sizeof(*ret_change->times));

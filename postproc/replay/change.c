@@ -68,22 +68,94 @@ static int balance(const struct interval *v, float *gaps)
 	return code;
 }
 
-/* ---- waits that are not there ---- */
+/* ---- uneven work ---- */
 
-static bool is_blamed(const struct interval *v, const struct blame *b, const struct replay_change *c)
+/* Computing before calls of one site. */
+struct work {
+	double sum_ns, own_ns; /* of all tracks; of one */
+	uint32_t own;	       /* its calls */
+};
+
+struct works {
+	VEC(struct work) at; /* by call site; the first: of no known one */
+	double sum_ns;
+};
+
+static uint32_t work_of(const struct event *x)
 {
-	return (c->without_states & 1u << b->state) != 0 &&
-	       (c->causer_site == REPLAY_ANY || v->events[b->causer].callsite == c->causer_site);
+	return x->callsite == REPLAY_ANY ? 0 : x->callsite + 1;
 }
 
-/* Computing before each event since its rank last waited itself. */
+static int sum_work(const struct interval *v, const float *gaps, struct works *w)
+{
+	for (uint32_t i = 0; i < v->n; i++) {
+		if (vec_reach(&w->at, work_of(&v->events[i])) < 0)
+			return -ENOMEM;
+		w->at.at[work_of(&v->events[i])].sum_ns += (double)gaps[i];
+		w->sum_ns += (double)gaps[i];
+	}
+	return 0;
+}
+
+/* What the track computes more or less than the mean goes where it does so, in proportion; what of that is made up for
+ * elsewhere stays. */
+static void even_track(const struct interval *v, const struct track *t, float *gaps, struct works *w)
+{
+	double own = 0, more = 0, less = 0;
+	for (size_t i = 0; i < w->at.n; i++)
+		w->at.at[i].own_ns = w->at.at[i].own = 0;
+	for (uint32_t i = t->first; i < t->first + t->n; i++) {
+		struct work *x = &w->at.at[work_of(&v->events[i])];
+		x->own_ns += (double)gaps[i];
+		x->own++;
+		own += (double)gaps[i];
+	}
+	for (size_t i = 0; i < w->at.n; i++) {
+		const struct work *x = &w->at.at[i];
+		double d = x->own > 0 ? x->own_ns - x->sum_ns / v->ntracks : 0;
+		*(d > 0 ? &more : &less) += fabs(d);
+	}
+	double excess = own - w->sum_ns / v->ntracks, most = excess > 0 ? more : less;
+	double part = most > 0 ? fmin(1, fabs(excess) / most) : 0;
+	for (uint32_t i = t->first; i < t->first + t->n; i++) {
+		const struct work *x = &w->at.at[work_of(&v->events[i])];
+		double mean = x->sum_ns / v->ntracks, to = x->own_ns + part * (mean - x->own_ns);
+		if ((x->own_ns > mean) == (excess > 0))
+			gaps[i] = (float)(x->own_ns > 0 ? gaps[i] * to / x->own_ns : to / x->own);
+	}
+}
+
+static int even(const struct interval *v, float *gaps)
+{
+	struct works w = {0};
+	int code = sum_work(v, gaps, &w);
+	for (uint32_t i = 0; i < v->ntracks && code == 0; i++)
+		even_track(v, &v->tracks[i], gaps, &w);
+	vec_done(&w.at);
+	return code;
+}
+
+/* ---- waits that are not there ---- */
+
+static bool is_blamed(const struct blame *b, const struct replay_change *c)
+{
+	return (c->without_states & 1u << b->state) != 0;
+}
+
+/* Its rank begins anew behind it: it had waited, or met all others. */
+static bool levels(const struct interval *v, const struct event *x)
+{
+	return (x->flags & EVENT_WAITED) != 0 || ends_phase(v, x);
+}
+
+/* Computing before each event since its rank last waited itself, or all were together. */
 static float *own_of_all(const struct interval *v, const float *gaps)
 {
 	float *own = malloc((v->n + 1u) * sizeof(*own));
 	for (uint32_t k = 0; own != NULL && k < v->ntracks; k++) {
 		const struct track *t = &v->tracks[k];
 		for (uint32_t i = t->first; i < t->first + t->n; i++) {
-			bool goes_on = i > t->first && (v->events[i - 1].flags & EVENT_WAITED) == 0;
+			bool goes_on = i > t->first && !levels(v, &v->events[i - 1]);
 			own[i] = gaps[i] + (goes_on ? own[i - 1] : 0);
 		}
 	}
@@ -91,16 +163,18 @@ static float *own_of_all(const struct interval *v, const float *gaps)
 }
 
 /* What is wanted goes out of the computing before an event, back to the last call that waited itself: what lies before
- * that is not what made it late. */
-static void take_out(const struct interval *v, const struct track *t, const float *wanted, float *gaps)
+ * that is not what made it late. Of one call site: only before calls there. */
+static void take_out(const struct interval *v, const struct track *t, uint32_t callsite, const float *wanted,
+		     float *gaps)
 {
 	float left = 0;
 	for (uint32_t i = t->first + t->n; i-- > t->first;) {
 		left += wanted[i];
-		float part = left < gaps[i] ? left : gaps[i];
+		bool here = callsite == REPLAY_ANY || v->events[i].callsite == callsite;
+		float part = !here ? 0 : left < gaps[i] ? left : gaps[i];
 		gaps[i] -= part;
 		left -= part;
-		if (i > t->first && (v->events[i - 1].flags & EVENT_WAITED) != 0)
+		if (i > t->first && levels(v, &v->events[i - 1]))
 			left = 0;
 	}
 }
@@ -124,7 +198,7 @@ static void want_causers(const struct interval *v, const struct replay_change *c
 	for (size_t i = 0; i < v->blames.n; i++) {
 		const struct blame *b = &v->blames.at[i];
 		const struct event *causer = &v->events[b->causer];
-		if (!is_blamed(v, b, c))
+		if (!is_blamed(b, c))
 			continue;
 		if ((causer->flags & EVENT_ENTERS) != 0 && causer->gathering == GATHER_ALL) {
 			asked[causer->meeting] = true;
@@ -146,7 +220,7 @@ static int without(const struct interval *v, const struct replay_change *c, floa
 		want_mean(v, asked, wanted);
 	}
 	for (uint32_t k = 0; k < v->ntracks && code == 0; k++)
-		take_out(v, &v->tracks[k], wanted, gaps);
+		take_out(v, &v->tracks[k], c->causer_site, wanted, gaps);
 	free(wanted);
 	free(asked);
 	free(own);
@@ -191,6 +265,8 @@ float *change_gaps(const struct interval *v, const struct replay_change *change)
 		multiply_all(v, change, gaps);
 	if (code == 0 && change->balance)
 		code = balance(v, gaps);
+	if (code == 0 && change->even)
+		code = even(v, gaps);
 	if (code == 0)
 		return gaps;
 	free(gaps);

@@ -39,11 +39,14 @@ struct replay_change {
 	uint32_t nfactors;
 	double bandwidth, latency; /* times that of the run; of messages between nodes, of all on a single node */
 	bool balance;		   /* between two calls in which all ranks meet, all compute as long as their mean */
+	bool even;		   /* in all they do: who computes more does less of what others do less of */
 	bool free_transfers;	   /* what is needed is there at once, and calls take no time beyond it */
 	/* Waits of these states (bit n: state n of enum wait_state, SPEC.md) are taken out of who caused them: the
-	 * causer computes so much less before. causer_site: only those whose causer was there; REPLAY_ANY: all. */
+	 * causer computes so much less before. causer_site: only before calls there; REPLAY_ANY: all. */
 	uint32_t without_states;
 	uint32_t causer_site;
+	const uint32_t *open_sites; /* collectives that all enter as they come, and nobody waits in */
+	uint32_t nopen_sites;
 	struct replay_times *times; /* by rank; NULL: they are what they were */
 	uint32_t ntimes;
 };
@@ -69,8 +72,9 @@ struct replay_rank {
 /* An issue of the analysis. */
 struct replay_issue {
 	const char *name;
-	uint32_t states;   /* that it is made of, as without_states */
-	uint32_t callsite; /* the first that it names, or REPLAY_ANY */
+	uint32_t states; /* that it is made of, as without_states */
+	const uint32_t *callsites;
+	uint32_t ncallsites;
 	const struct replay_rank *ranks;
 	uint32_t nranks;
 };

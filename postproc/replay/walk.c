@@ -94,11 +94,20 @@ static double transfer_ns(const struct walk *w, const struct need *n)
 	return fmax(0, ns - latency * (1 - c->latency) - moving * (1 - 1 / c->bandwidth));
 }
 
+static bool is_open(const struct replay_change *c, uint32_t callsite)
+{
+	for (uint32_t i = 0; i < c->nopen_sites; i++)
+		if (c->open_sites[i] == callsite)
+			return true;
+	return false;
+}
+
 /* Is there what a need is about? Then it moves when the call is ready. */
 static bool is_there(struct walk *w, struct walker *x, const struct need *n)
 {
 	double at;
-	if (n->kind == NEED_NOTHING)
+	if (n->kind == NEED_NOTHING ||
+	    (n->kind == NEED_MEETING && is_open(w->how->change, w->v->events[x->at].callsite)))
 		return true;
 	if (n->kind == NEED_MEETING) {
 		struct gathered *g = &w->gathered[n->of];

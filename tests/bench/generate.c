@@ -1,5 +1,5 @@
 /* generate.c - traces of any size: the .mpic files of a simulated program (synth.h), in DIR/n<node>.mpic. Prints one
- * JSON object: {ranks, nodes, events, calls: {operation: calls}}. */
+ * JSON object: {ranks, nodes, events, calls: {operation: calls}, length_s, faults: [{kind, rank}]}. */
 #include "patterns.h"
 
 #include <getopt.h>
@@ -23,7 +23,7 @@ static const struct pattern {
 static void usage(FILE *to)
 {
 	fputs("usage: generate --pattern NAME --ranks N --nodes M --events-per-rank E [--clock steps|noise]\n"
-	      "                [--threads-per-rank 1] [--seed S] -o DIR\n\n"
+	      "                [--threads-per-rank 1] [--seed S] [--without N]... -o DIR\n\n"
 	      "  E is the least on average; patterns end with a whole iteration\n",
 	      to);
 	for (size_t i = 0; i < PATTERNS; i++)
@@ -58,15 +58,11 @@ struct wanted {
 
 static bool parse(int argc, char **argv, struct wanted *w)
 {
-	static const struct option options[] = {{"pattern", 1, NULL, 'p'},
-						{"ranks", 1, NULL, 'r'},
-						{"nodes", 1, NULL, 'n'},
-						{"clock", 1, NULL, 'c'},
-						{"events-per-rank", 1, NULL, 'e'},
-						{"threads-per-rank", 1, NULL, 't'},
-						{"seed", 1, NULL, 's'},
-						{"help", 0, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"pattern", 1, NULL, 'p'}, {"ranks", 1, NULL, 'r'},	      {"nodes", 1, NULL, 'n'},
+		{"clock", 1, NULL, 'c'},   {"events-per-rank", 1, NULL, 'e'}, {"threads-per-rank", 1, NULL, 't'},
+		{"seed", 1, NULL, 's'},	   {"without", 1, NULL, 'w'},	      {"help", 0, NULL, 'h'},
+		{NULL, 0, NULL, 0}};
 	int got, which = 0;
 	*w = (struct wanted){.o = {.ranks = 4, .nodes = 1, .seed = 1}, .events = 1000};
 	while ((got = getopt_long(argc, argv, "o:h", options, &which)) != -1) {
@@ -86,6 +82,8 @@ static bool parse(int argc, char **argv, struct wanted *w)
 			number(optarg, "threads-per-rank", 1, 1);
 		else if (got == 's')
 			w->o.seed = number(optarg, "seed", 0, UINT64_MAX);
+		else if (got == 'w')
+			w->o.without |= 1u << number(optarg, "without", 0, SYNTH_FAULTS_MAX - 1);
 		else if (got == 'c')
 			w->o.noise = strcmp(optarg, "noise") == 0;
 		else if (got == 'o')
@@ -114,7 +112,10 @@ static void print_calls(const struct synth *s)
 		printf("%s\"%s\":%llu", between, names[i], (unsigned long long)s->op_calls[i]);
 		between = ",";
 	}
-	puts("}}");
+	printf("},\"length_s\":%.9f,\"faults\":[", (double)(s->last_ps - s->begun_ps) * 1e-12);
+	for (uint32_t i = 0; i < s->nfaults; i++)
+		printf("%s{\"kind\":\"%s\",\"rank\":%u}", i > 0 ? "," : "", s->faults[i].kind, s->faults[i].rank);
+	puts("]}");
 }
 
 int main(int argc, char **argv)

@@ -13,6 +13,7 @@
 	ROW(master, 2, "teams of 64: wildcard receives of results, tasks of varying sizes") \
 	ROW(irregular, 1, "random neighbours, 20,000 sizes, Waitany, Testall, rows and columns, persistent requests") \
 	ROW(self, 1, "Irecv and Isend to itself, Waitall") \
+	ROW(faults, 2, "one to three faults by the seed, each of which --without can leave out") \
 	/* adding a pattern: one row here (name, least number of ranks, what) and its pattern_<name>() */
 /* clang-format on */
 

@@ -282,6 +282,7 @@ void synth_init(struct synth *s)
 	for (uint32_t i = 0; i < s->options.ranks; i++) /* described as soon as it has a rank */
 		synth_snapshot(s, i, true, synth_sample_at(s, synth_place_of(s, i), INIT_PS).monotonic_ns);
 	s->files->next_round_ps = INIT_PS + ROUND_PS;
+	s->begun_ps = INIT_PS;
 }
 
 /* ---- while it runs ---- */
@@ -333,6 +334,7 @@ void synth_finalize(struct synth *s)
 	uint64_t last_ps = 0;
 	for (uint32_t i = 0; i < s->options.ranks; i++)
 		last_ps = s->ranks[i].now_ps > last_ps ? s->ranks[i].now_ps : last_ps;
+	s->last_ps = last_ps;
 	for (uint32_t i = 0; i < s->options.ranks; i++)
 		finalized(s, i, s->ranks[i].now_ps + synth_vary(s, 100000),
 			  last_ps + 20000000000ull + synth_vary(s, 10000000000ull));

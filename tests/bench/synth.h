@@ -36,6 +36,14 @@ struct synth_options {
 	uint32_t ranks, nodes;
 	bool noise; /* the clock: steps of 2 ticks with noise, else of 24.5 */
 	uint64_t seed;
+	uint32_t without; /* bits: planted faults that are left out */
+};
+
+/* Something that a pattern has planted, and who does it. */
+#define SYNTH_FAULTS_MAX 3u
+struct synth_fault {
+	const char *kind;
+	uint32_t rank;
 };
 
 /* What patterns see of one rank. All times are true ones, in picoseconds since the job began. */
@@ -53,7 +61,10 @@ struct synth {
 	uint64_t random;
 	uint32_t spread[4096]; /* by how much times vary: factors in 1/4096 */
 	struct synth_files *files;
-	bool failed; /* told already */
+	struct synth_fault faults[SYNTH_FAULTS_MAX];
+	uint32_t nfaults;
+	uint64_t begun_ps, last_ps; /* when the first rank is out of MPI_Init, and the last one comes to MPI_Finalize */
+	bool failed;		    /* told already */
 };
 
 struct synth *synth_create(const struct synth_options *o);

@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 
-from trace import FLAVOURS, MPITRACE, Place, Tests, operations
+from trace import FLAVOURS, MPITRACE, Place, Tests, operations, path_is_one
 
 FULL = os.environ.get('FULL', '') != ''
 SCALAPACK = '/usr/lib/x86_64-linux-gnu/scalapack/%s-tests'

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 
-from trace import MPITRACE, Tests, operations, shown
+from trace import MPITRACE, Tests, operations, path_is_one, shown
 
 GENERATE = os.environ['GENERATE']
 CLOCKS = ('steps', 'noise')

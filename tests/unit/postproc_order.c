@@ -141,3 +141,57 @@ Test(order, has_each_issue_once)
 	cr_expect_str_eq(order[6]->issue, "oversubscription", "of what costs time");
 	free(all);
 }
+
+/* Of a run of 100 s, issues that a replay tells a gain of, or (below 0) none, but for what was lost. */
+static const char *first_of_gains(size_t n, const char *const *issues, const double *gains, const double *lost_s)
+{
+	const struct analysis run = {.threads_ns = 100e9, .longest_region_ns = 25e9, .ranks_seen = 4};
+	struct issue *all = calloc(n, sizeof(*all)), *order[8];
+	for (size_t i = 0; i < n; i++)
+		all[i] = (struct issue){.found = true,
+					.issue = issues[i],
+					.loss_s = lost_s[i],
+					.replayed = gains[i] >= 0,
+					.gain = gains[i]};
+	cr_assert_eq(issues_order(&run, all, n, order), n);
+	const char *first = order[0]->issue;
+	free(all);
+	return first;
+}
+
+Test(order, of_what_could_be_gained_at_most_is_behind_what_is_known_to_gain_half_of_it)
+{
+	static const char *const both[] = {"serialization", "late_sender"};
+	static const char *const cost[] = {"unexplained", "delay"};
+	cr_expect_str_eq(first_of_gains(2, both, (double[]){-1, 0.16}, (double[]){30, 5}), "late_sender");
+	cr_expect_str_eq(first_of_gains(2, both, (double[]){-1, 0.14}, (double[]){30, 5}), "serialization");
+	cr_expect_str_eq(first_of_gains(2, cost, (double[]){-1, 0.16}, (double[]){30, 5}), "delay");
+	cr_expect_str_eq(first_of_gains(2, cost, (double[]){-1, 0.14}, (double[]){30, 5}), "unexplained");
+}
+
+/* Waiting at collectives comes from many places: the first of them stands before it. A barrier is one of its own. */
+Test(order, of_waits_that_have_many_causes_is_behind_the_one_that_gains_half_of_them)
+{
+	static const char *const many[] = {"load_imbalance", "late_sender", "synchronization_heavy"};
+	static const char *const barrier[] = {"delay", "barrier_imbalance"};
+	cr_expect_str_eq(first_of_gains(3, many, (double[]){0.155, 0.2, 0.3}, (double[]){9, 9, 30}), "late_sender",
+			 "and not the first that gains half");
+	cr_expect_str_eq(first_of_gains(3, many, (double[]){0.14, 0.1, 0.3}, (double[]){9, 9, 30}),
+			 "synchronization_heavy");
+	cr_expect_str_eq(first_of_gains(2, barrier, (double[]){0.15, 0.28}, (double[]){9, 9}), "barrier_imbalance");
+	cr_expect_str_eq(first_of_gains(2, barrier, (double[]){0.25, 0.28}, (double[]){9, 9}), "delay");
+}
+
+/* Of 4 ranks a quarter of it stays. */
+Test(order, of_work_that_would_be_shared_is_before_what_would_be_gone)
+{
+	static const char *const both[] = {"delay", "load_imbalance"};
+	cr_expect_str_eq(first_of_gains(2, both, (double[]){0.3, 0.19}, (double[]){9, 9}), "load_imbalance");
+	cr_expect_str_eq(first_of_gains(2, both, (double[]){0.3, 0.17}, (double[]){9, 9}), "delay");
+}
+
+Test(order, ends_where_causes_go_round)
+{
+	static const char *const round[] = {"serialization", "late_sender", "synchronization_heavy"};
+	cr_expect_not_null(first_of_gains(3, round, (double[]){-1, 0.3, 0.5}, (double[]){90, 30, 50}));
+}

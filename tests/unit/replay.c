@@ -104,6 +104,99 @@ Test(replay, balanced_all_compute_as_long_as_the_mean)
 	}
 }
 
+/* Who computes more in all does less of it; where that comes to each rank in turn, nobody does. */
+Test(replay, even_work_is_that_of_ranks_in_all)
+{
+	for (int heavy = -1; heavy < 2; heavy += 2) {
+		double end_us;
+		struct program *p = uneven(heavy, &end_us);
+		struct replay *r = replay_of(p, end_us, 1000000, NULL);
+		struct replay_change c = as_it_was;
+		c.even = true;
+		near(predict(r, c).predicted_s, (heavy < 0 ? 310e-6 : 160e-6) * STEPS, 0.03,
+		     heavy < 0 ? "each in turn" : "always the same");
+		replay_destroy(r);
+	}
+}
+
+/* At a barrier that is not there nobody waits for a rank whose turn it is; one that always computes more is waited for
+ * at the end. */
+Test(replay, without_a_barrier_only_what_ranks_compute_in_all_counts)
+{
+	for (int heavy = -1; heavy < 2; heavy += 2) {
+		double end_us;
+		cJSON *root = NULL;
+		struct program *p = uneven(heavy, &end_us);
+		struct replay *r = replay_of(p, end_us, 1000000, &root);
+		cJSON *issue = find_text(root, "issues", "issue", "barrier_imbalance");
+		cr_assert_not_null(issue);
+		uint32_t site = (uint32_t)cJSON_GetArrayItem(node_at(issue, "callsites"), 0)->valueint;
+		struct replay_issue barrier = {"barrier_imbalance", 0, &site, 1, NULL, 0};
+		struct replay_result x;
+		cr_assert_eq(replay_predict_without(r, &barrier, &x), 0);
+		near(x.predicted_s, (heavy < 0 ? 160e-6 : 310e-6) * STEPS, 0.05, heavy < 0 ? "in turn" : "always");
+		barrier.ncallsites = 0;
+		cr_expect_eq(replay_predict_without(r, &barrier, &x), -ENOENT);
+		cJSON_Delete(root);
+		replay_destroy(r);
+	}
+}
+
+/* Both meet, the one or the other last; then rank 0 computes 100 us, sends, and is done; rank 1 receives, and computes
+ * as long. */
+static struct program *sends_late(void)
+{
+	struct program *p = program_create(2, 1);
+	for (unsigned i = 0; i < STEPS; i++) {
+		double t = 420.0 * i;
+		struct call meet = {.op = "MPI_Barrier", .to_us = t + 210, .coll = COLL_BARRIER, .line = MEETS};
+		for (unsigned r = 0; r < 2; r++) {
+			meet.from_us = t + (r == i % 2 ? 200 : 20);
+			program_coll(p, r, meet);
+		}
+		program_send(p, 0,
+			     (struct call){.op = "MPI_Send",
+					   .from_us = t + 310,
+					   .to_us = t + 312,
+					   .peer = 1,
+					   .bytes = 8,
+					   .line = SENDS});
+		program_recv(p, 1,
+			     (struct call){.op = "MPI_Recv",
+					   .from_us = t + 211,
+					   .to_us = t + 315,
+					   .peer = 0,
+					   .bytes = 8,
+					   .line = WAITS});
+		meet.to_us = t + 420;
+		meet.line = MEETS + 1;
+		for (unsigned r = 0; r < 2; r++) {
+			meet.from_us = t + (r == 0 ? 313 : 415);
+			program_coll(p, r, meet);
+		}
+	}
+	return p;
+}
+
+/* What a rank computed before all met is not what it was late by afterwards. */
+Test(replay, without_a_place_that_delays_others_only_that_is_shorter)
+{
+	cJSON *root = NULL;
+	struct replay *r = replay_of(sends_late(), 420.0 * STEPS, 1000000, &root);
+	const cJSON *delay = find_text(root, "issues", "issue", "delay"), *sites = node_at(root, "callsites"), *row;
+	uint32_t send = UINT32_MAX;
+	cJSON_ArrayForEach(row, sites) if (strcmp(cJSON_GetObjectItem(row, "op")->valuestring, "MPI_Send") == 0) send =
+		(uint32_t)cJSON_GetObjectItem(row, "id")->valueint;
+	struct replay_issue issue = {"delay", 0, &send, 1, NULL, 0};
+	struct replay_result x;
+	cr_assert_eq(replay_predict_without(r, &issue, &x), 0);
+	near(x.predicted_s, 320e-6 * STEPS, 0.02, "rank 0 sends at once");
+	cr_assert_not_null(delay);
+	near(field(cJSON_GetObjectItem(delay, "gain"), "share"), x.gain, 0.02, "of places that delay, that gains most");
+	cJSON_Delete(root);
+	replay_destroy(r);
+}
+
 Test(replay, a_rank_that_computes_less_gains_until_another_is_the_slowest)
 {
 	double end_us;
@@ -190,7 +283,7 @@ Test(replay, without_waiting_for_processors_ranks_compute_in_their_own_time)
 	struct program *p = uneven(1, &end_us);
 	struct replay *r = replay_of(p, end_us, 1000000, NULL);
 	struct replay_rank ranks[4] = {{100, 310, 0}, {300, 310, 200}, {100, 310, NAN}, {100, 310, 0}};
-	struct replay_issue issue = {"busy_processors", 0, REPLAY_ANY, ranks, 4};
+	struct replay_issue issue = {"busy_processors", 0, NULL, 0, ranks, 4};
 	struct replay_result x;
 	cr_assert_eq(replay_predict_without(r, &issue, &x), 0);
 	near(x.gain, (300 * 200. / 310) / 310, 0.03, "alike in all");
