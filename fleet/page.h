@@ -106,6 +106,8 @@ void put_version(struct fleet_page *g, const char *build, const char *mpi);
 void put_jobs(struct fleet_page *g, sqlite3_stmt *rows, const char *caption, bool link_all);
 /* From when on single jobs are there, while sums are of all; nothing where no job was let go. */
 void put_kept_from(struct fleet_page *g);
+/* How many jobs nodes and programs were judged by (fleet/samples.h). */
+void put_judged(struct fleet_page *g);
 
 /* ---- chart.c ---- */
 

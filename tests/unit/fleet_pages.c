@@ -396,3 +396,22 @@ Test(fleet_pages, what_was_not_committed_is_undone)
 	ingest_end(g);
 	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM jobs", -1), JOBS);
 }
+
+Test(fleet_pages, nodes_and_changes_say_by_how_many_jobs_they_were_judged)
+{
+	static const char *const names[] = {"nodes.html", "programs.html"};
+	struct error e = {""};
+	for (int k = 0; k < 2; k++) {
+		char *text = page(names[k], NULL), all[64];
+		double n = fleet_number(&f, "SELECT count(*) FROM jobs", 0);
+		snprintf(all, sizeof(all), "Judged by %.0f of %.0f jobs: those of the last 400 days.", n, n);
+		cr_expect(strstr(text, all) != NULL, "%s: no \"%s\"", names[k], all);
+		free(text);
+	}
+	cr_assert_eq(fleet_run(&f, "UPDATE samples SET jobs=jobs+5000", &e), 0);
+	for (int k = 0; k < 2; k++) {
+		char *text = page(names[k], NULL);
+		cr_expect(strstr(text, ", and of a day with very many of them 4,000") != NULL, "%s", names[k]);
+		free(text);
+	}
+}
