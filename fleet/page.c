@@ -283,10 +283,17 @@ static void put_job(struct fleet_page *g, sqlite3_stmt *r, bool link_it)
 void put_kept_from(struct fleet_page *g)
 {
 	int64_t from = fleet_kept_from(g->site->f);
-	if (from > 0)
+	struct fmt day = fmt_day((double)from / FLEET_SECONDS_PER_DAY);
+	if (from == 0)
+		return;
+	put(&g->p, "<p class=\"soft\">Single jobs are kept from %s on; all sums are of the time before, too.", day.s);
+	if (g->site->user == 0)
 		put(&g->p,
-		    "<p class=\"soft\">Single jobs are kept from %s on; all sums are of the time before, too.</p>\n",
-		    fmt_day((double)from / FLEET_SECONDS_PER_DAY).s);
+		    " A PostgreSQL to which records are published has them all: <code>mpitrace fleet query \"select * "
+		    "from "
+		    "job_list where start &lt; '%s'\"</code>.",
+		    day.s);
+	put(&g->p, "</p>\n");
 }
 
 void put_judged(struct fleet_page *g)
