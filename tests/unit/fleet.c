@@ -290,6 +290,22 @@ Test(nodes, the_slow_one_is_found_by_how_much_and_at_what_cost)
 	scan_done(&s);
 }
 
+/* Each stands for another one that is not here (fleet/samples.h). */
+Test(nodes, cost_is_of_those_for_which_jobs_stand_too)
+{
+	struct scan s = site(0.1);
+	struct node_effect *x = NULL, *y = NULL;
+	cr_assert_eq(nodes_estimate(&s, &x), 0);
+	for (size_t i = 0; i < s.jobs.n; i++)
+		s.jobs.at[i].others = 1;
+	cr_assert_eq(nodes_estimate(&s, &y), 0);
+	cr_expect_float_eq(y[SLOW].lost, 2 * x[SLOW].lost, 1e-6 * x[SLOW].lost);
+	cr_expect_eq(y[SLOW].effect, x[SLOW].effect);
+	free(x);
+	free(y);
+	scan_done(&s);
+}
+
 /* The same, but that it is slow only since job `from`. */
 static struct scan site_since(double slow, uint32_t from)
 {

@@ -187,3 +187,51 @@ Test(samples, sums_of_programs_are_of_all_jobs_also_where_not_all_are_looked_at)
 	cr_expect_float_eq(fleet_number(&f, "SELECT parallel FROM program_ranks", -1), 0.75, 1e-9);
 	fleet_close(&f);
 }
+
+/* One of two switches; node 21 is on the first one, 22 on the second one. */
+static void add_on(struct fleet *f, uint32_t program, uint32_t node, uint32_t start, double in_mpi)
+{
+	char sql[800];
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO jobs(key, cluster, job, user, account, partition, program, build, mpi, nodes, ranks, "
+		 "start,"
+		 " elapsed_s, core_hours, useful, wait, parallel, issue, loss_core_hours, complete) "
+		 "VALUES('on%u.%u.%u', 0,"
+		 " 'j', 9, 0, 0, %u, 0, 0, 1, 8, %u, 3600, 8, %.3f, 0, 0.5, 0, 0, 1);"
+		 "INSERT INTO runs VALUES(last_insert_rowid(), x'%02x0000')",
+		 program, node, start, program, start, 1 - in_mpi, node);
+	run(f, sql);
+}
+
+/* Thousands of jobs of the other program, of which those that are on a switch are few. */
+Test(samples, who_waits_beside_whom_is_judged_by_all_jobs)
+{
+	struct fleet f = made();
+	struct error e = {""};
+	run(&f, "INSERT INTO names VALUES(1, 4, 'often'), (2, 4, 'some'), (9, 1, 'u'), (21, 7, 'a'), (22, 7, 'b');"
+		"INSERT INTO switches VALUES(21, 'left'), (22, 'right')");
+	for (uint32_t day = DAY; day < DAY + 8; day++) {
+		add(&f, day, OFTEN, SAMPLE_JOBS + 1000);
+		for (uint32_t k = 0; k < 2; k++) {
+			uint32_t start = day * FLEET_SECONDS_PER_DAY + k * 43200;
+			add_on(&f, OFTEN, 21, start, 0.2);
+			add_on(&f, SOME, 21, start + 1, 0.6 + 0.001 * (day - DAY));
+			add_on(&f, SOME, 22, start + 1, 0.4);
+		}
+	}
+	cr_assert_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
+	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM link_list WHERE program='some' AND beside='often'", -1), 1);
+	cr_expect_eq(fleet_number(&f, "SELECT blocks FROM link_list WHERE beside='often'", -1), 16);
+	for (uint32_t k = 0; k < 2;
+	     k++) { /* as if there were LINK_JOBS, and then one more, for which the first day goes */
+		char sql[160];
+		snprintf(sql, sizeof(sql),
+			 "DELETE FROM estimated; UPDATE outcomes SET jobs=CASE day WHEN 20007 THEN %u ELSE 1 END",
+			 LINK_JOBS - 7 + k);
+		run(&f, sql);
+		cr_assert_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
+		cr_expect_eq(fleet_number(&f, "SELECT total(blocks) FROM link_list WHERE beside='often'", -1),
+			     k == 0 ? 16 : 0);
+	}
+	fleet_close(&f);
+}
