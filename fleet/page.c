@@ -309,8 +309,11 @@ void put_judged(struct fleet_page *g)
 	put(&g->p, "<p class=\"soft\">Judged by %s of %s jobs: those of the last %u days", fmt_count(taken).s,
 	    fmt_count(all).s, SAMPLE_DAYS);
 	if (taken < all)
-		put(&g->p, ", and of a day with very many of them %s, as many of each program and user as there are",
-		    fmt_count(SAMPLE_JOBS).s);
+		put(&g->p,
+		    ", and of a day with more than %s, or with more than %s nodes in all, so many, in turn from each "
+		    "user of each "
+		    "program",
+		    fmt_count(SAMPLE_JOBS).s, fmt_count(SAMPLE_NODES).s);
 	put(&g->p, ".</p>\n");
 }
 

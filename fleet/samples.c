@@ -1,4 +1,5 @@
-/* samples.c - see samples.h. In: jobs and their nodes.  Out: `samples`, a row a day, which scan.c reads; `version_days`.
+/* samples.c - see samples.h. In: jobs and their nodes.  Out: `samples`, a row a day, which scan.c reads;
+ * `version_days`.
  *
  * A day's blob, one job after the other by start (numbers in base/cursor.h's way):
  *

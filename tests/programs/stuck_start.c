@@ -1,5 +1,5 @@
-/* stuck_start.c inside|before - one process, the first by Slurm's or MPI's number, never comes out of MPI_Init, or never
- * calls it; the others are in it and wait. */
+/* stuck_start.c inside|before - one process, the first by Slurm's or MPI's number, never comes out of MPI_Init, or
+ * never calls it; the others are in it and wait. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>

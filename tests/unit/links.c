@@ -1,5 +1,5 @@
-/* links.c - of two jobs in each quarter of a day, one of them beside another one on its switch: how sure it must be to be
- * named, and who may be the other. */
+/* links.c - of two jobs in each quarter of a day, one of them beside another one on its switch: how sure it must be to
+ * be named, and who may be the other. */
 #include "fleet/links.h"
 
 #include <criterion/criterion.h>
