@@ -65,6 +65,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS jobs_by_key ON mpitrace.jobs (key, "user", sta
 CREATE INDEX IF NOT EXISTS jobs_by_start ON mpitrace.jobs (start);
 CREATE INDEX IF NOT EXISTS jobs_by_program ON mpitrace.jobs (program, start);
 CREATE INDEX IF NOT EXISTS jobs_by_user ON mpitrace.jobs ("user", start);
+CREATE INDEX IF NOT EXISTS jobs_by_loss ON mpitrace.jobs (loss_core_hours); -- of a day, a month or all, those that lost most
 
 CREATE OR REPLACE VIEW mpitrace.job_list AS
 	SELECT id, key, cluster, job, "user", account, partition, program, build_id, mpi, nodes, ranks, start, elapsed_s, core_hours, useful,
@@ -94,12 +95,18 @@ CREATE TABLE IF NOT EXISTS mpitrace.months (
 CREATE INDEX IF NOT EXISTS months_by_user ON mpitrace.months ("user");
 CREATE INDEX IF NOT EXISTS months_by_program ON mpitrace.months (program);
 
+-- Days that are not in months. The day stands in the question, so that the server knows that these are few.
+CREATE OR REPLACE FUNCTION mpitrace.days_since() RETURNS SETOF mpitrace.days LANGUAGE plpgsql STABLE AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('SELECT * FROM mpitrace.days WHERE day >= %L', (SELECT rolled_until FROM mpitrace.about));
+END $$;
+
 CREATE OR REPLACE VIEW mpitrace.sums AS
 	SELECT month, cluster, program, "user", account, issue, state, jobs, core_hours, useful, mpi, waiting, lost, hung, idle
 	FROM mpitrace.months
 	UNION ALL SELECT date_trunc('month', day)::date, cluster, program, "user", account, issue, state, jobs, core_hours, useful, mpi, waiting,
 	                 lost, hung, idle
-	FROM mpitrace.days WHERE day >= (SELECT rolled_until FROM mpitrace.about);
+	FROM mpitrace.days_since();
 
 -- Months that were over before that day, a month's first. Days of before stay as they are.
 CREATE OR REPLACE FUNCTION mpitrace.roll(until date) RETURNS void LANGUAGE plpgsql AS $$
