@@ -63,6 +63,10 @@ somebody_looks() { # at a step
 	[ "$(looks_for_alerts)" -ge 1 ]
 }
 
+one_looks() { # and no more
+	[ "$(looks_for_alerts)" = 1 ]
+}
+
 nobody_looks() { # any more
 	[ "$(looks_for_alerts)" = 0 ]
 }
@@ -135,7 +139,7 @@ who_does_not_come_out_of_MPI_Init_is_an_alert_and_who_waits_there_for_others_is_
 	same "within a minute, and not before twice the time" "True" "$(alerts 'all(20 <= stamp(x["time"]) - stamp(x["since"]) <= 60 for x in a)')" || return
 	same "which job, what, where" "$hangs in MPI_Init 2 2" "$(alerts '" ".join(map(str, [a[0][k] for k in ("job_id", "what", "ranks", "nodes")]))')" || return
 	same "how many: libraries let the others out, or not" True "$(alerts 'a[0]["core_ranks"] in (1, 2) and a[0]["why"].startswith("%d of 2 processes" % a[0]["core_ranks"])')" || return
-	eventually "one look, at the step that waits" eval '[ "$(looks_for_alerts)" = 1 ]' || return
+	eventually "one look, at the step that waits" one_looks || return
 	PATIENCE=400 eventually "a minute" eval "[ \$((\$(date +%s) - $began)) -ge 60 ]" || return
 	same "of whom" "['$hangs']" "$(alerts '[x["job_id"] for x in a]')" || return
 	as_user scancel "$waits" "$hangs"
