@@ -17,13 +17,15 @@
 #define LOOK_NS 5000000000ll
 #define REST_TIMES 100	 /* a look takes a hundredth of the time at most */
 #define ALERT_LEAST_S 10 /* collect/standstill.h: STANDSTILL_LEAST_S */
+#define START_TIMES 2	 /* MPI_Init may take so many times as long as anything else */
 
 struct alerting {
 	double after_s;
 	struct site_outbox outbox;
 	struct snapshot before;
-	uint64_t key;	/* of those that could not go on at the look before; 0: none */
-	double held_at; /* when somebody was last seen to be stopped, seconds since 1970 */
+	uint64_t key;	 /* of those that could not go on at the look before; 0: none */
+	double held_at;	 /* when somebody was last seen to be stopped, seconds since 1970 */
+	bool starts_not; /* somebody did not come out of MPI_Init at the look before */
 	double since;
 };
 
@@ -54,13 +56,14 @@ static enum found judge(struct alerting *a, const struct snapshot *l)
 	return !l->over && (hangs || verdict_is_held(l) || anybody_stands(a, l)) ? FOUND_WAITING : FOUND_NOTHING;
 }
 
-static int leave(struct alerting *a, const struct snapshot *l, struct error *e)
+/* live: what it is made of, ours to free; start: of a step that does not start, else NULL. */
+static int leave(const struct alerting *a, char *live, double since, const struct alert_start *start, const char *node,
+		 struct error *e)
 {
 	struct record_source source = {
 		.user = a->outbox.user, .version = MPITRACE_VERSION, .without_paths = a->outbox.without_paths};
-	const char *node = l->step.nodes.n > 0 ? l->step.nodes.at[0].name : "";
-	char *live = live_json(l), *text = NULL;
-	int rc = live != NULL ? alert_build(live, &source, a->since, &text, e) : fail(e, -ENOMEM, "out of memory");
+	char *text = NULL;
+	int rc = live != NULL ? alert_build(live, &source, since, start, &text, e) : fail(e, -ENOMEM, "out of memory");
 	if (rc == 0)
 		rc = outbox_put_alert(a->outbox.fd, node, text, e);
 	free(live);
@@ -68,22 +71,65 @@ static int leave(struct alerting *a, const struct snapshot *l, struct error *e)
 	return rc;
 }
 
-/* One look; -EAGAIN: nothing can be said yet. */
+/* Who does not come out of MPI_Init has no rank yet. */
+static int look_at_start(struct alerting *a, char *const *path, enum found *ret_found, struct error *e)
+{
+	struct starting x;
+	int rc = snapshot_starting(path, 1, &x, e);
+	if (rc < 0)
+		return rc;
+	if (x.held)
+		a->held_at = x.now;
+	bool hangs = verdict_starts_not(&x, START_TIMES * a->after_s) && x.now - a->held_at >= START_TIMES * a->after_s;
+	if (hangs && a->starts_not) {
+		*ret_found = FOUND_HANGS;
+		struct alert_start start = {x.inside, x.called, x.now - x.since};
+		rc = leave(a, x.live_json, x.since, &start, x.node, e);
+		x.live_json = NULL;
+	} else if (x.inside > 0 && x.now - x.since >= a->after_s / 4)
+		*ret_found = FOUND_WAITING;
+	a->starts_not = hangs;
+	starting_done(&x);
+	return rc;
+}
+
+static bool anybody_starts(const struct snapshot *l)
+{
+	for (size_t i = 0; i < l->nodes.n; i++)
+		for (size_t k = 0; k < l->nodes.at[i].processes.n; k++)
+			if (l->nodes.at[i].processes.at[k].seen &&
+			    l->nodes.at[i].processes.at[k].state == SAMPLE_STARTING)
+				return true;
+	return false;
+}
+
+static int look_at_ranks(struct alerting *a, char *const *path, bool *ret_starts, enum found *ret_found,
+			 struct error *e)
+{
+	struct snapshot l;
+	int rc = snapshot(path, 1, &a->before, &l, e);
+	snapshot_done(&a->before);
+	a->before = (struct snapshot){0};
+	*ret_starts = rc == -EAGAIN;
+	if (rc < 0)
+		return rc == -EAGAIN ? 0 : rc;
+	*ret_starts = anybody_starts(&l);
+	*ret_found = judge(a, &l);
+	if (*ret_found == FOUND_HANGS)
+		rc = leave(a, live_json(&l), a->since, NULL, l.step.nodes.n > 0 ? l.step.nodes.at[0].name : "", e);
+	a->before = l;
+	return rc;
+}
+
+/* One look. */
 static int look(struct alerting *a, const char *what, enum found *ret_found, struct error *e)
 {
 	char path[PATH_MAX], *paths[] = {path};
-	struct snapshot l;
+	bool starts;
 	int rc = find_step(what, path, e);
-	rc = rc == 0 ? snapshot(paths, 1, &a->before, &l, e) : rc;
-	snapshot_done(&a->before);
-	a->before = (struct snapshot){0};
-	if (rc < 0)
-		return rc;
-	*ret_found = judge(a, &l);
-	if (*ret_found == FOUND_HANGS)
-		rc = leave(a, &l, e);
-	a->before = l;
-	return rc;
+	*ret_found = FOUND_NOTHING;
+	rc = rc == 0 ? look_at_ranks(a, paths, &starts, ret_found, e) : rc;
+	return rc == 0 && starts && *ret_found != FOUND_HANGS ? look_at_start(a, paths, ret_found, e) : rc;
 }
 
 static int begin(struct alerting *a, const char *policy_file, struct error *e)

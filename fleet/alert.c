@@ -72,33 +72,55 @@ static void put_why(cJSON *o, const char *why, size_t most, bool without_paths)
 	json_put_text(o, "why", len == 0 || (without_paths && strchr(cut, '/') != NULL) ? NULL : cut);
 }
 
-static char *make(const cJSON *live, const struct record_source *source, double since, const struct amount *a)
+/* Their ranks nobody knows. */
+static void put_start(cJSON *o, const struct alert_start *start)
+{
+	char why[160];
+	snprintf(why, sizeof(why),
+		 "%u of %u processes have not come out of MPI_Init for %.0f s, and all have called it", start->inside,
+		 start->called, start->since_s);
+	json_put_text(o, "what", "in MPI_Init");
+	json_put(o, "core_ranks", start->inside);
+	json_array(o, "core");
+	json_put_text(o, "why", why);
+}
+
+static void put_hang(cJSON *o, const cJSON *live, const struct record_source *source, const struct amount *a)
 {
 	const cJSON *deadlock = json_first(live, "deadlock");
 	const cJSON *members = deadlock != NULL ? json_first(deadlock, "core") : json_first(live, "ranks");
-	cJSON *o = cJSON_CreateObject();
-	put_job(o, json_item(live, "job"), source);
-	record_put_time(o, "time", json_number(live, "time"));
-	record_put_time(o, "since", since);
 	json_put_text(o, "what", deadlock != NULL ? "deadlock" : "nobody advances");
 	json_put_null_or(o, "core_ranks", deadlock != NULL ? json_number(deadlock, "core_ranks") : NAN);
 	put_members(json_array(o, "core"), members, a->members, source->without_paths);
 	put_why(o, json_text(deadlock, "why", NULL), a->why_bytes, source->without_paths);
+}
+
+static char *make(const cJSON *live, const struct record_source *source, double since, const struct alert_start *start,
+		  const struct amount *a)
+{
+	cJSON *o = cJSON_CreateObject();
+	put_job(o, json_item(live, "job"), source);
+	record_put_time(o, "time", json_number(live, "time"));
+	record_put_time(o, "since", since);
+	if (start != NULL)
+		put_start(o, start);
+	else
+		put_hang(o, live, source, a);
 	json_put_text(o, "version", source->version);
 	char *text = json_print(o);
 	cJSON_Delete(o);
 	return text;
 }
 
-int alert_build(const char *live_json, const struct record_source *source, double since, char **ret_text,
-		struct error *e)
+int alert_build(const char *live_json, const struct record_source *source, double since,
+		const struct alert_start *start, char **ret_text, struct error *e)
 {
 	cJSON *live = cJSON_Parse(live_json);
 	char *text = NULL;
 	int rc = strcmp(json_text(live, "schema", ""), "mpitrace/live/1") == 0 ? -E2BIG : -EBADMSG;
 	for (size_t i = 0; rc == -E2BIG && i < sizeof(tries) / sizeof(tries[0]); i++) {
 		free(text);
-		text = make(live, source, since, &tries[i]);
+		text = make(live, source, since, start, &tries[i]);
 		rc = text == NULL ? -ENOMEM : strlen(text) < ALERT_BYTES_MAX ? 0 : -E2BIG;
 	}
 	cJSON_Delete(live);

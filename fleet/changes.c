@@ -17,7 +17,7 @@
 
 struct item {
 	uint32_t cell_key, other, day, part, cell; /* other: its user, or program; part: of the day */
-	float y, hours, parallel;
+	float y, hours, parallel, jobs;		   /* hours, jobs: with those for which it stands */
 };
 
 /* The level of one day, or of one cell. */
@@ -248,8 +248,7 @@ static struct split best_split(const struct series *s, size_t from, size_t to)
 /* Means over core-hours, as a person would compare them. */
 static void fill(const struct series *s, size_t from, size_t to, const struct split *x, struct change *c)
 {
-	double sums[2] = {0}, hours[2] = {0};
-	uint32_t jobs[2] = {0};
+	double sums[2] = {0}, hours[2] = {0}, jobs[2] = {0};
 	for (size_t i = 0; i < s->nitems; i++) {
 		size_t day = s->items[i].day - s->first_day;
 		int side = day >= x->at;
@@ -257,7 +256,7 @@ static void fill(const struct series *s, size_t from, size_t to, const struct sp
 			continue;
 		sums[side] += (double)s->items[i].hours * s->items[i].parallel;
 		hours[side] += s->items[i].hours;
-		jobs[side]++;
+		jobs[side] += (double)s->items[i].jobs;
 	}
 	*c = (struct change){.name = s->name,
 			     .day_low = s->first_day + (uint32_t)x->low,
@@ -268,8 +267,8 @@ static void fill(const struct series *s, size_t from, size_t to, const struct sp
 			     .change = expm1(x->difference),
 			     .low = expm1(x->difference - INTERVAL * x->error),
 			     .high = expm1(x->difference + INTERVAL * x->error),
-			     .jobs_before = jobs[0],
-			     .jobs_after = jobs[1],
+			     .jobs_before = (uint32_t)lround(jobs[0]),
+			     .jobs_after = (uint32_t)lround(jobs[1]),
 			     .hours_since = hours[1] * -expm1(x->difference)};
 }
 
@@ -367,7 +366,8 @@ static struct item item_of(const struct scan_job *j, enum whose whose)
 			     .day = j->day,
 			     .part = j->start % SECONDS_PER_DAY / (SECONDS_PER_DAY / DAY_PARTS),
 			     .y = (float)log(fmax(EFFICIENCY_LEAST, j->parallel)),
-			     .hours = j->core_hours,
+			     .hours = j->core_hours * (1 + j->others),
+			     .jobs = 1 + j->others,
 			     .parallel = j->parallel};
 }
 

@@ -4,6 +4,7 @@
 #include "fleet/links.h"
 #include "fleet/monday.h"
 #include "fleet/nodes.h"
+#include "fleet/samples.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,14 +31,11 @@ static const char sums_by_time[] =
 	"INSERT INTO account_sums SELECT account, user, program, " SUMS_OF
 	" WHERE account>0 GROUP BY account, user, program HAVING total(jobs)>0;";
 
-/* Jobs that are there, and those that were let go. By an index of programs each job would be read at another place of
- * the file: of ten million that takes many times as long as sorting them. */
+/* Of jobs that are there, and of those that were let go. */
 static const char versions[] =
-	"DROP TABLE IF EXISTS temp.versions; CREATE TEMP TABLE versions AS SELECT program, build, "
-	"mpi, " FLEET_SIZE_OF_RANKS " AS size, count(*) AS jobs, sum(core_hours) AS core_hours, total(CASE WHEN "
-	"parallel IS NOT NULL THEN core_hours"
-	" END) AS judged, total(core_hours*parallel) AS parallel, min(start) AS first, max(start) AS last FROM jobs"
-	" NOT INDEXED GROUP BY program, build, mpi, size;"
+	"DROP TABLE IF EXISTS temp.versions; CREATE TEMP TABLE versions AS SELECT program, build, mpi, size,"
+	" total(jobs) AS jobs, total(core_hours) AS core_hours, total(judged) AS judged, total(parallel) AS parallel,"
+	" min(first) AS first, max(last) AS last FROM version_days GROUP BY program, build, mpi, size;"
 	"INSERT INTO temp.versions SELECT program, build, mpi, size, jobs, core_hours, judged, parallel, first, last "
 	"FROM"
 	" past_versions;"
@@ -200,7 +198,9 @@ static void estimate_done(struct estimate *x)
 /* One state of all jobs. Nobody who writes waits for it, which may take minutes. */
 static int look(struct fleet *f, struct estimate *x, struct error *e)
 {
-	int rc = fleet_run(f, "BEGIN", e);
+	int rc = samples_renew(f, e);
+	if (rc == 0)
+		rc = fleet_run(f, "BEGIN", e);
 	if (rc == 0)
 		rc = scan_load(f, &x->scan, e);
 	if (rc == 0)

@@ -20,6 +20,7 @@
 #define LINK_RATE 0.001	  /* of those named of which it is chance, expected */
 #define LINK_BLOCKS 15	  /* quarters of days with jobs of both kinds; fewer tell nothing, */
 #define LINK_DAYS 5	  /* nor do those of fewer days */
+#define LINK_JOBS 500000u /* of so many jobs at most, the last ones: fewer days then */
 #define LINK_NONE UINT32_MAX
 
 /* What it may have cost on a day. */

@@ -149,13 +149,40 @@ static void bind(sqlite3_stmt *s, int place, const struct link_effect *x)
 		sqlite3_bind_double(s, ++at, reals[i]);
 }
 
-int links_judge(struct fleet *f, const struct scan *s, link_list *ret_list, struct error *e)
+static int judge(struct fleet *f, const struct scan *s, link_list *ret_list, struct error *e)
 {
 	uint32_t *switch_of = calloc(s->names.n + 1, sizeof(*switch_of));
 	int rc = switch_of != NULL ? load(f, s, switch_of, e) : fail(e, -ENOMEM, "out of memory");
 	if (rc == 0 && links_find(s, switch_of, ret_list) < 0)
 		rc = fail(e, -ENOMEM, "out of memory: %zu jobs", s->jobs.n);
 	free(switch_of);
+	return rc;
+}
+
+/* The first day that is looked at: LINK_JOBS from there on, or fewer. */
+static uint32_t first_day(struct fleet *f, uint32_t day_end)
+{
+	char sql[400];
+	uint32_t first = day_end > LINK_LAST_DAYS ? day_end - LINK_LAST_DAYS : 0;
+	snprintf(sql, sizeof(sql),
+		 "SELECT min(day) FROM (SELECT day, sum(n) OVER (ORDER BY day DESC) AS since FROM (SELECT day,"
+		 " total(jobs) AS n FROM outcomes WHERE day>=%u GROUP BY day)) WHERE since<=%u",
+		 first, LINK_JOBS);
+	return (uint32_t)fleet_number(f, sql, (double)day_end);
+}
+
+/* Who was beside whom is known when all jobs are there. */
+int links_judge(struct fleet *f, const struct scan *s, link_list *ret_list, struct error *e)
+{
+	struct scan whole;
+	if (s->thinned == 0 || s->thinned + LINK_LAST_DAYS < s->day_end ||
+	    fleet_number(f, "SELECT count(DISTINCT switch) FROM switches", 0) < 2)
+		return judge(f, s, ret_list, e);
+	int rc = scan_load_from(f, first_day(f, s->day_end), &whole, e);
+	if (rc < 0)
+		return rc;
+	rc = judge(f, &whole, ret_list, e);
+	scan_done(&whole);
 	return rc;
 }
 

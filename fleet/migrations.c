@@ -283,6 +283,19 @@ static const char account_sums[] =
 	" loss REAL NOT NULL, PRIMARY KEY(account, user, program)) WITHOUT ROWID;"
 	"DROP INDEX days_by_account; DELETE FROM estimated;";
 
+/* What judging needs of a day (fleet/samples.h), and what it adds to versions and sizes of programs: until a job of it
+ * comes or goes. */
+static const char samples[] =
+	"CREATE TABLE samples(day INTEGER PRIMARY KEY, jobs INTEGER NOT NULL, taken INTEGER NOT NULL, packed BLOB NOT "
+	"NULL);"
+	"CREATE TABLE version_days(day INTEGER NOT NULL, program INTEGER NOT NULL, build INTEGER NOT NULL,"
+	" mpi INTEGER NOT NULL, size INTEGER NOT NULL, jobs INTEGER NOT NULL, core_hours REAL NOT NULL,"
+	" judged REAL NOT NULL, parallel REAL NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,"
+	" PRIMARY KEY(day, program, build, mpi, size)) WITHOUT ROWID;"
+	"CREATE TRIGGER sample_added AFTER INSERT ON jobs BEGIN DELETE FROM samples WHERE day=new.start/86400; END;"
+	"CREATE TRIGGER sample_removed AFTER DELETE ON jobs BEGIN DELETE FROM samples WHERE day=old.start/86400; END;"
+	"DELETE FROM estimated;";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
@@ -299,6 +312,7 @@ const struct fleet_migration fleet_migrations[] = {
 	{{details}},
 	{{links}},
 	{{account_sums}},
+	{{samples}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

@@ -495,7 +495,8 @@ double node_cost(const struct node_effect *n, const struct scan_job *job)
 	double slower = fmax(0, n->effect), most = slower / (1 + slower);
 	if (job->nodes < 2 || job->start < n->since)
 		return 0;
-	return job->core_hours * (isnan(job->parallel) ? most : fmin(most, slower * job->parallel));
+	double hours = (double)job->core_hours * (1 + (double)job->others);
+	return hours * (isnan(job->parallel) ? most : fmin(most, slower * job->parallel));
 }
 
 static void add_costs(const struct fit *f, struct node_effect *x)

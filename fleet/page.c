@@ -4,6 +4,7 @@
 #include "fleet/assets.h"
 #include "fleet/page.h"
 #include "fleet/retention.h"
+#include "fleet/samples.h"
 #include "format/issues.h"
 
 #include "reports/html/html.h"
@@ -282,10 +283,38 @@ static void put_job(struct fleet_page *g, sqlite3_stmt *r, bool link_it)
 void put_kept_from(struct fleet_page *g)
 {
 	int64_t from = fleet_kept_from(g->site->f);
-	if (from > 0)
+	struct fmt day = fmt_day((double)from / FLEET_SECONDS_PER_DAY);
+	if (from == 0)
+		return;
+	put(&g->p, "<p class=\"soft\">Single jobs are kept from %s on; all sums are of the time before, too.", day.s);
+	if (g->site->user == 0)
 		put(&g->p,
-		    "<p class=\"soft\">Single jobs are kept from %s on; all sums are of the time before, too.</p>\n",
-		    fmt_day((double)from / FLEET_SECONDS_PER_DAY).s);
+		    " A PostgreSQL to which records are published has them all: <code>mpitrace fleet query \"select * "
+		    "from "
+		    "job_list where start &lt; '%s'\"</code>.",
+		    day.s);
+	put(&g->p, "</p>\n");
+}
+
+void put_judged(struct fleet_page *g)
+{
+	sqlite3_stmt *row =
+		ask(g,
+		    "SELECT total(jobs), total(CASE WHEN day>(SELECT max(day) FROM samples)-?1 THEN taken END) FROM "
+		    "samples",
+		    SAMPLE_DAYS);
+	bool some = next(g, row);
+	double all = some ? sqlite3_column_double(row, 0) : 0, taken = some ? sqlite3_column_double(row, 1) : 0;
+	sqlite3_finalize(row);
+	put(&g->p, "<p class=\"soft\">Judged by %s of %s jobs: those of the last %u days", fmt_count(taken).s,
+	    fmt_count(all).s, SAMPLE_DAYS);
+	if (taken < all)
+		put(&g->p,
+		    ", and of a day with more than %s, or with more than %s nodes in all, so many, in turn from each "
+		    "user of each "
+		    "program",
+		    fmt_count(SAMPLE_JOBS).s, fmt_count(SAMPLE_NODES).s);
+	put(&g->p, ".</p>\n");
 }
 
 void put_jobs(struct fleet_page *g, sqlite3_stmt *rows, const char *caption, bool link_all)

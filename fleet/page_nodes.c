@@ -218,6 +218,7 @@ void page_nodes(struct fleet_page *g)
 	    "job, such as one with a hot or throttled processor, a disturbing daemon or memory in the wrong place, "
 	    "stands apart; a slow network or file system does not, because that is not time outside MPI. Jobs on one "
 	    "node, and jobs with missing ranks, say nothing here.</p>\n");
+	put_judged(g);
 	section_end(g);
 	fleet_end(g);
 }

@@ -2,6 +2,7 @@
  * is looked up, and never becomes a path. */
 #include "fleet/page.h"
 #include "fleet/query.h"
+#include "fleet/retention.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -125,6 +126,14 @@ static int exists(struct site *s, const char *sql, sqlite3_int64 id)
 	return rc;
 }
 
+/* Is it the page of a job that was let go? Only who sees all is told. */
+static bool was_let_go(struct site *s, sqlite3_int64 id)
+{
+	if (s->user != 0 || fleet_kept_from(s->f) == 0)
+		return false;
+	return (double)id <= fleet_number(s->f, "SELECT seq FROM sqlite_sequence WHERE name='jobs'", 0);
+}
+
 static int put_one(struct site *s, const char *name, struct fleet_page *g)
 {
 	sqlite3_int64 id;
@@ -135,6 +144,10 @@ static int put_one(struct site *s, const char *name, struct fleet_page *g)
 		int rc = exists(s, each[i].whose, id);
 		if (rc == 0)
 			each[i].put(g, id);
+		else if (rc == -ENOENT && each[i].put == page_job && was_let_go(s, id)) {
+			page_job_gone(g);
+			rc = 0;
+		}
 		return rc;
 	}
 	return -ENOENT;

@@ -1,10 +1,12 @@
 /* scan.c - see scan.h. */
 #include "fleet/scan.h"
+#include "fleet/samples.h"
 
 #include "base/cursor.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define DEVIATION_UNIT 1e4 /* as fleet/ingest.c stores it */
 
@@ -46,7 +48,7 @@ static int add_nodes(struct numbering *x, struct scan *s, struct scan_job *j, co
 	return 0;
 }
 
-static int add_row(struct numbering *x, struct scan *s, sqlite3_stmt *row)
+struct scan_job scan_job_of(sqlite3_stmt *row)
 {
 	struct scan_job j = {.id = sqlite3_column_int64(row, 0),
 			     .program = (uint32_t)sqlite3_column_int64(row, 1),
@@ -62,15 +64,80 @@ static int add_row(struct numbering *x, struct scan *s, sqlite3_stmt *row)
 		j.parallel = (float)sqlite3_column_double(row, 6);
 	if (sqlite3_column_type(row, 9) != SQLITE_NULL)
 		j.in_mpi = (float)sqlite3_column_double(row, 9);
-	const void *blob = sqlite3_column_blob(row, 7);
-	if (blob != NULL) {
-		int rc = add_nodes(x, s, &j, blob, (size_t)sqlite3_column_bytes(row, 7));
-		if (rc < 0)
-			return rc;
+	return j;
+}
+
+/* What is being loaded. */
+struct loading {
+	struct numbering x;
+	struct scan s;
+};
+
+static int add_job(struct loading *l, struct scan_job *j, const void *nodes, size_t len)
+{
+	int rc = nodes != NULL ? add_nodes(&l->x, &l->s, j, nodes, len) : 0;
+	if (j->day >= l->s.day_end)
+		l->s.day_end = j->day + 1;
+	return rc < 0 ? rc : vec_push(&l->s.jobs, *j);
+}
+
+static int add_row(struct loading *l, sqlite3_stmt *row)
+{
+	struct scan_job j = scan_job_of(row);
+	return add_job(l, &j, sqlite3_column_blob(row, SCAN_COLUMN_NODES),
+		       (size_t)sqlite3_column_bytes(row, SCAN_COLUMN_NODES));
+}
+
+static float float_of(uint32_t bits)
+{
+	float value;
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+/* As fleet/samples.c writes it. */
+static int read_job(struct cursor *c, uint32_t day, struct scan_job *ret_j, struct span *ret_nodes)
+{
+	uint64_t numbers[5], len;
+	uint32_t reals[5];
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (rd_varint(c, &numbers[i]) < 0)
+			return -EBADMSG;
+	for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++)
+		if (rd_u32(c, &reals[i]) < 0)
+			return -EBADMSG;
+	if (numbers[4] >= FLEET_SECONDS_PER_DAY || rd_varint(c, &len) < 0 || rd_bytes(c, (size_t)len, ret_nodes) < 0)
+		return -EBADMSG;
+	*ret_j = (struct scan_job){.id = (sqlite3_int64)numbers[0],
+				   .program = (uint32_t)numbers[1],
+				   .user = (uint32_t)numbers[2],
+				   .ranks = (uint32_t)numbers[3],
+				   .start = day * FLEET_SECONDS_PER_DAY + (uint32_t)numbers[4],
+				   .day = day,
+				   .core_hours = float_of(reals[0]),
+				   .parallel = float_of(reals[1]),
+				   .elapsed_s = float_of(reals[2]),
+				   .in_mpi = float_of(reals[3]),
+				   .others = float_of(reals[4])};
+	return 0;
+}
+
+/* A row of samples. */
+static int add_day(struct loading *l, sqlite3_stmt *row)
+{
+	uint32_t day = (uint32_t)sqlite3_column_int64(row, 0);
+	const void *blob = sqlite3_column_blob(row, 2);
+	struct cursor c = cursor_over(blob, (size_t)sqlite3_column_bytes(row, 2));
+	struct scan_job j;
+	struct span nodes;
+	int rc = 0;
+	if (sqlite3_column_int(row, 1))
+		l->s.thinned = day;
+	while (rc == 0 && cursor_left(&c) > 0) {
+		rc = read_job(&c, day, &j, &nodes);
+		rc = rc == 0 ? add_job(l, &j, nodes.len_bytes > 0 ? nodes.data : NULL, nodes.len_bytes) : rc;
 	}
-	if (j.day >= s->day_end)
-		s->day_end = j.day + 1;
-	return vec_push(&s->jobs, j);
+	return rc;
 }
 
 static int by_start(const void *a, const void *b)
@@ -81,34 +148,40 @@ static int by_start(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-int scan_load(struct fleet *f, struct scan *ret_s, struct error *e)
+static int load(struct fleet *f, const char *sql, int64_t from, int (*add)(struct loading *l, sqlite3_stmt *row),
+		struct scan *ret_s, struct error *e)
 {
-	struct scan s = {0};
-	struct numbering x = {0};
-	sqlite3_stmt *row = fleet_prepare(
-		f,
-		"SELECT j.id, j.program, j.user, j.ranks, j.start, j.core_hours,"
-		" CASE WHEN j.complete THEN j.parallel END, r.nodes, j.elapsed_s, CASE WHEN j.complete AND"
-		" j.hung_core_hours=0 AND j.core_hours>j.idle_core_hours THEN"
-		" 1-j.useful*j.core_hours/(j.core_hours-j.idle_core_hours) END FROM jobs j"
-		" LEFT JOIN runs r ON r.job=j.id ORDER BY j.id",
-		e);
+	struct loading l = {0};
+	sqlite3_stmt *row = fleet_prepare(f, sql, e);
 	int rc = row != NULL ? 0 : -EIO, got = SQLITE_DONE;
+	sqlite3_bind_int64(row, 1, from);
 	while (rc == 0 && (got = sqlite3_step(row)) == SQLITE_ROW) {
-		rc = add_row(&x, &s, row);
+		rc = add(&l, row);
 		if (rc < 0)
 			fail(e, rc, rc == -ENOMEM ? "out of memory" : "%s: nodes of a job are damaged", f->path);
 	}
 	if (rc == 0 && got != SQLITE_DONE)
 		rc = fleet_fail(f, e);
 	sqlite3_finalize(row);
-	vec_done(&x.at);
-	vec_sort(&s.jobs, by_start);
+	vec_done(&l.x.at);
+	vec_sort(&l.s.jobs, by_start);
 	if (rc < 0)
-		scan_done(&s);
+		scan_done(&l.s);
 	else
-		*ret_s = s;
+		*ret_s = l.s;
 	return rc;
+}
+
+int scan_load(struct fleet *f, struct scan *ret_s, struct error *e)
+{
+	int64_t last = (int64_t)fleet_number(f, "SELECT max(day) FROM samples WHERE jobs>0", 0);
+	return load(f, "SELECT day, taken<jobs, packed FROM samples WHERE day>?1 ORDER BY day", last - SAMPLE_DAYS,
+		    add_day, ret_s, e);
+}
+
+int scan_load_from(struct fleet *f, uint32_t day, struct scan *ret_s, struct error *e)
+{
+	return load(f, SCAN_JOBS_OF " WHERE j.start>=?1", (int64_t)day * FLEET_SECONDS_PER_DAY, add_row, ret_s, e);
 }
 
 void scan_done(struct scan *s)

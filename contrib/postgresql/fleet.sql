@@ -9,7 +9,7 @@
 --     psql -c "\copy mpitrace.incoming from 'jobs.csv' csv header" -c 'call mpitrace.take()'
 --
 -- job_list has the columns of job_list of `mpitrace fleet query`, in the same order. days are sums by day, kept by triggers, which stay
--- when a month is dropped.
+-- when a month is dropped; sums are the same by month, so that a question about ten years reads few rows.
 
 SET client_min_messages = warning;
 DO $$ BEGIN
@@ -32,6 +32,8 @@ END $$;
 -- since nobody can tell whether they were before.
 CREATE TABLE IF NOT EXISTS mpitrace.about (version integer NOT NULL, kept_from timestamp NOT NULL, late bigint NOT NULL);
 INSERT INTO mpitrace.about SELECT 1, '-infinity', 0 WHERE NOT EXISTS (SELECT FROM mpitrace.about);
+-- rolled_until: days before it are in months, too.
+ALTER TABLE mpitrace.about ADD COLUMN IF NOT EXISTS rolled_until date NOT NULL DEFAULT '-infinity';
 
 CREATE SEQUENCE IF NOT EXISTS mpitrace.job_ids;
 
@@ -63,6 +65,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS jobs_by_key ON mpitrace.jobs (key, "user", sta
 CREATE INDEX IF NOT EXISTS jobs_by_start ON mpitrace.jobs (start);
 CREATE INDEX IF NOT EXISTS jobs_by_program ON mpitrace.jobs (program, start);
 CREATE INDEX IF NOT EXISTS jobs_by_user ON mpitrace.jobs ("user", start);
+CREATE INDEX IF NOT EXISTS jobs_by_loss ON mpitrace.jobs (loss_core_hours); -- of a day, a month or all, those that lost most
 
 CREATE OR REPLACE VIEW mpitrace.job_list AS
 	SELECT id, key, cluster, job, "user", account, partition, program, build_id, mpi, nodes, ranks, start, elapsed_s, core_hours, useful,
@@ -81,12 +84,51 @@ CREATE TABLE IF NOT EXISTS mpitrace.days (
 );
 CREATE INDEX IF NOT EXISTS days_by_user ON mpitrace.days ("user");
 
+-- The same by month, of months that are over.
+CREATE TABLE IF NOT EXISTS mpitrace.months (
+	month date NOT NULL, cluster text NOT NULL, program text NOT NULL, "user" text NOT NULL, account text NOT NULL,
+	issue text NOT NULL, state text NOT NULL, hash bytea NOT NULL,
+	jobs bigint NOT NULL, core_hours double precision NOT NULL, useful double precision NOT NULL, mpi double precision NOT NULL,
+	waiting double precision NOT NULL, lost double precision NOT NULL, hung double precision NOT NULL, idle double precision NOT NULL,
+	PRIMARY KEY (month, hash)
+);
+CREATE INDEX IF NOT EXISTS months_by_user ON mpitrace.months ("user");
+CREATE INDEX IF NOT EXISTS months_by_program ON mpitrace.months (program);
+
+-- Days that are not in months. The day stands in the question, so that the server knows that these are few.
+CREATE OR REPLACE FUNCTION mpitrace.days_since() RETURNS SETOF mpitrace.days LANGUAGE plpgsql STABLE AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('SELECT * FROM mpitrace.days WHERE day >= %L', (SELECT rolled_until FROM mpitrace.about));
+END $$;
+
+CREATE OR REPLACE VIEW mpitrace.sums AS
+	SELECT month, cluster, program, "user", account, issue, state, jobs, core_hours, useful, mpi, waiting, lost, hung, idle
+	FROM mpitrace.months
+	UNION ALL SELECT date_trunc('month', day)::date, cluster, program, "user", account, issue, state, jobs, core_hours, useful, mpi, waiting,
+	                 lost, hung, idle
+	FROM mpitrace.days_since();
+
+-- Months that were over before that day, a month's first. Days of before stay as they are.
+CREATE OR REPLACE FUNCTION mpitrace.roll(until date) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	since date := (SELECT rolled_until FROM mpitrace.about);
+BEGIN
+	IF until <= since THEN
+		RETURN;
+	END IF;
+	INSERT INTO mpitrace.months SELECT date_trunc('month', day)::date, cluster, program, "user", account, issue, state, hash, sum(jobs),
+		sum(core_hours), sum(useful), sum(mpi), sum(waiting), sum(lost), sum(hung), sum(idle)
+		FROM mpitrace.days WHERE day >= since AND day < until GROUP BY 1, 2, 3, 4, 5, 6, 7, 8;
+	UPDATE mpitrace.about SET rolled_until = until;
+END $$;
+
 -- Jobs that came or went change the sums of their days. Dropping a table of jobs calls no trigger: its sums stay.
 CREATE OR REPLACE FUNCTION mpitrace.jobs_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
 	sign integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+	rolled date := (SELECT rolled_until FROM mpitrace.about);
 BEGIN
-	INSERT INTO mpitrace.days AS d
+	WITH s(day, cluster, program, "user", account, issue, state, hash, jobs, core_hours, useful, mpi, waiting, lost, hung, idle) AS (
 		SELECT c.start::date, coalesce(c.cluster, ''), coalesce(c.program, ''), c."user", coalesce(c.account, ''),
 		       coalesce(c.issue, ''), c.state,
 		       sha256(convert_to(jsonb_build_array(coalesce(c.cluster, ''), coalesce(c.program, ''), c."user",
@@ -94,11 +136,22 @@ BEGIN
 		       sign * count(*), sign * sum(c.core_hours), sign * sum(c.core_hours * c.useful),
 		       sign * sum(c.core_hours * (1 - c.useful - c.wait) - c.idle_core_hours), sign * sum(c.core_hours * c.wait),
 		       sign * sum(c.loss_core_hours), sign * sum(c.hung_core_hours), sign * sum(c.idle_core_hours)
-		FROM changed c GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+		FROM changed c GROUP BY 1, 2, 3, 4, 5, 6, 7, 8),
+	of_days AS (
+		INSERT INTO mpitrace.days AS d SELECT * FROM s
 		ON CONFLICT (day, hash) DO UPDATE SET jobs = d.jobs + excluded.jobs, core_hours = d.core_hours + excluded.core_hours,
 			useful = d.useful + excluded.useful, mpi = d.mpi + excluded.mpi, waiting = d.waiting + excluded.waiting,
-			lost = d.lost + excluded.lost, hung = d.hung + excluded.hung, idle = d.idle + excluded.idle;
+			lost = d.lost + excluded.lost, hung = d.hung + excluded.hung, idle = d.idle + excluded.idle)
+	INSERT INTO mpitrace.months AS m
+		SELECT date_trunc('month', s.day)::date, s.cluster, s.program, s."user", s.account, s.issue, s.state, s.hash, sum(s.jobs),
+		       sum(s.core_hours), sum(s.useful), sum(s.mpi), sum(s.waiting), sum(s.lost), sum(s.hung), sum(s.idle)
+		FROM s WHERE s.day < rolled GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+		ON CONFLICT (month, hash) DO UPDATE SET jobs = m.jobs + excluded.jobs, core_hours = m.core_hours + excluded.core_hours,
+			useful = m.useful + excluded.useful, mpi = m.mpi + excluded.mpi, waiting = m.waiting + excluded.waiting,
+			lost = m.lost + excluded.lost, hung = m.hung + excluded.hung, idle = m.idle + excluded.idle;
 	IF sign < 0 THEN
+		DELETE FROM mpitrace.months m WHERE m.jobs = 0
+			AND m.month IN (SELECT DISTINCT date_trunc('month', c.start)::date FROM changed c);
 		DELETE FROM mpitrace.days d WHERE d.jobs = 0 AND d.day IN (SELECT DISTINCT c.start::date FROM changed c);
 	END IF;
 	RETURN NULL;
@@ -166,6 +219,7 @@ BEGIN
 	IF months > 0 THEN
 		PERFORM mpitrace.keep(months);
 	END IF;
+	PERFORM mpitrace.roll(date_trunc('month', now() AT TIME ZONE 'UTC')::date);
 	PERFORM mpitrace.add(ARRAY(SELECT r FROM json_populate_recordset(NULL::mpitrace.jobs, batch) r), again);
 END $$;
 
@@ -190,6 +244,7 @@ $$;
 CREATE OR REPLACE FUNCTION mpitrace.forget(who text) RETURNS void LANGUAGE sql AS $$
 	DELETE FROM mpitrace.jobs WHERE "user" = who;
 	DELETE FROM mpitrace.days WHERE "user" = who;
+	DELETE FROM mpitrace.months WHERE "user" = who;
 	DELETE FROM mpitrace.incoming WHERE "user" = who;
 $$;
 
@@ -204,4 +259,4 @@ DO $$ BEGIN
 	END IF;
 END $$;
 
-UPDATE mpitrace.about SET version = 1 WHERE version < 1;
+UPDATE mpitrace.about SET version = 2 WHERE version < 2;

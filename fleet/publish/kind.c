@@ -1,6 +1,8 @@
 /* kind.c - see kind.h. */
 #include "fleet/publish/kind.h"
 
+#include "base/json.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,4 +54,31 @@ void publish_label(struct buf *b, const char *text)
 			buf_printf(b, "\\%c", *text);
 		else
 			buf_u8(b, (uint8_t)*text);
+}
+
+bool publish_row(const struct publish_record *r, const char *id_name,
+		 void (*put_number)(cJSON *row, const struct fleet_column *c), const char *before, const char *after,
+		 struct buf *b)
+{
+	struct fleet_job j;
+	struct fleet_column columns[FLEET_COLUMNS];
+	if (fleet_job_of(r->json, &j) != NULL)
+		return false;
+	cJSON *row = cJSON_CreateObject();
+	fleet_columns(&j, columns);
+	columns[0].name = id_name;
+	for (size_t i = 0; i < FLEET_COLUMNS; i++)
+		if (columns[i].text != NULL)
+			json_put_text(row, columns[i].name, columns[i].text);
+		else
+			put_number(row, &columns[i]);
+	json_put_text(row, "record", r->text);
+	char *line = json_print(row);
+	cJSON_Delete(row);
+	if (line == NULL)
+		b->failed = true;
+	else
+		buf_printf(b, "%s%s%s", before, line, after);
+	cJSON_free(line);
+	return true;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "fleet/job.h"
 #include "fleet/publish/config.h"
 #include "fleet/publish/totals.h"
 
@@ -103,5 +104,10 @@ void publish_base(const struct destination *d, struct buf *b);
 void publish_percent(struct buf *b, const char *text);
 /* An answer that is a number alone; -1 for any other. */
 int64_t publish_number(const char *answer);
+/* A record's columns and all of it as `record`, as one object of JSON between two texts; the id's column is called so.
+ * False: it is no record, which state_take() would not have taken, and nothing is written. */
+bool publish_row(const struct publish_record *r, const char *id_name,
+		 void (*put_number)(cJSON *row, const struct fleet_column *c), const char *before, const char *after,
+		 struct buf *b);
 /* text as the value of a label in Prometheus' text format, without its quotes. */
 void publish_label(struct buf *b, const char *text);

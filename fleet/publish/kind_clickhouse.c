@@ -44,33 +44,15 @@ static void url(const struct destination *d, struct buf *ret_url)
 		publish_percent(ret_url, (const char *)query.data);
 }
 
-static void put_row(struct buf *b, const struct publish_record *r)
+static void put_number(cJSON *row, const struct fleet_column *c)
 {
-	struct fleet_job j;
-	struct fleet_column columns[FLEET_COLUMNS];
-	if (fleet_job_of(r->json, &j) != NULL) /* state_take() has looked */
-		return;
-	cJSON *row = cJSON_CreateObject();
-	fleet_columns(&j, columns);
-	for (size_t i = 0; i < FLEET_COLUMNS; i++)
-		if (columns[i].text != NULL)
-			json_put_text(row, columns[i].name, columns[i].text);
-		else
-			json_put_null_or(row, columns[i].name, columns[i].number);
-	json_put_text(row, "record", r->text);
-	char *line = json_print(row);
-	cJSON_Delete(row);
-	if (line == NULL)
-		b->failed = true;
-	else
-		buf_printf(b, "%s\n", line);
-	cJSON_free(line);
+	json_put_null_or(row, c->name, c->number);
 }
 
 static void encode(const struct publish_batch *b, struct buf *ret_body)
 {
 	for (size_t i = 0; i < b->n; i++)
-		put_row(ret_body, &b->records[i]);
+		publish_row(&b->records[i], "id", put_number, "", "\n", ret_body);
 }
 
 /* A text in quotes, where a backslash escapes. */

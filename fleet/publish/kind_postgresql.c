@@ -71,37 +71,13 @@ static void put_number(cJSON *row, const struct fleet_column *c)
 	(kind == FIELD_TIME ? put_time : kind == FIELD_NUMBER ? json_put_null_or : put_whole)(row, c->name, c->number);
 }
 
-static bool put_row(struct buf *b, const struct publish_record *r, bool first)
-{
-	struct fleet_job j;
-	struct fleet_column columns[FLEET_COLUMNS];
-	if (fleet_job_of(r->json, &j) != NULL) /* state_take() has looked */
-		return false;
-	cJSON *row = cJSON_CreateObject();
-	fleet_columns(&j, columns);
-	columns[0].name = "key"; /* as in job_list: `id` is the row's */
-	for (size_t i = 0; i < FLEET_COLUMNS; i++)
-		if (columns[i].text != NULL)
-			json_put_text(row, columns[i].name, columns[i].text);
-		else
-			put_number(row, &columns[i]);
-	json_put_text(row, "record", r->text);
-	char *line = json_print(row);
-	cJSON_Delete(row);
-	if (line == NULL)
-		b->failed = true;
-	else
-		buf_printf(b, "%s%s", first ? "" : ",\n", line);
-	cJSON_free(line);
-	return true;
-}
-
 static void encode(const struct publish_batch *b, struct buf *ret_body)
 {
 	bool any = false;
 	buf_u8(ret_body, '[');
 	for (size_t i = 0; i < b->n; i++)
-		any |= put_row(ret_body, &b->records[i], !any);
+		any |= publish_row(&b->records[i], "key" /* `id` is the row's */, put_number, any ? ",\n" : "", "",
+				   ret_body);
 	buf_u8(ret_body, ']');
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define SERVER_LEAST 120000 /* triggers with tables of what changed, on partitioned tables; and aggregates replaced */
-#define SCHEMA_VERSION 1    /* contrib/postgresql/fleet.sql */
+#define SCHEMA_VERSION 2    /* contrib/postgresql/fleet.sql */
 #define ROWS_AT_ONCE "1000" /* of an answer */
 
 extern const char publish_schema[]; /* contrib/postgresql/fleet.sql */
@@ -255,7 +255,8 @@ static bool set_up(struct postgres *p, struct http_answer *a)
 	return run(p,
 		   "SELECT set_config('statement_timeout', $1, false), set_config('timezone', 'UTC', false),"
 		   " set_config('default_transaction_read_only', $2, false),"
-		   " set_config('search_path', 'mpitrace, pg_catalog', false)",
+		   " set_config('search_path', 'mpitrace, pg_catalog', false),"
+		   " set_config('cursor_tuple_fraction', '1', false)", /* all rows of an answer are fetched */
 		   2, values, a) &&
 	       make_schema(p, a);
 }

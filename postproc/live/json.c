@@ -9,16 +9,15 @@
 #define MEMBERS_MAX 64	  /* of a deadlock's core */
 #define DEADLOCKS_MAX 256 /* the smallest */
 
-static void put_job(cJSON *o, const struct snapshot *l)
+static void put_job(cJSON *o, const cJSON *meta, double ranks, double nodes)
 {
 	static const char *const texts[] = {"cluster", "job_id", "step_id", "account", "partition", "program"};
 	cJSON *job = json_object(o, "job");
-	const cJSON *meta = l->step.nodes.n > 0 ? l->step.nodes.at[0].meta : NULL;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		json_put_text(job, texts[i], json_text(meta, texts[i], ""));
 	json_put(job, "restart", json_number_or(meta, "restart", 0));
-	json_put(job, "ranks", l->step.nranks);
-	json_put(job, "nodes", l->step.nnodes);
+	json_put(job, "ranks", ranks);
+	json_put(job, "nodes", nodes);
 }
 
 static void put_nodes(cJSON *o, const struct snapshot *l)
@@ -142,7 +141,7 @@ char *live_json(const struct snapshot *l)
 {
 	cJSON *o = cJSON_CreateObject();
 	json_put_text(o, "schema", SCHEMA);
-	put_job(o, l);
+	put_job(o, l->step.nodes.n > 0 ? l->step.nodes.at[0].meta : NULL, l->step.nranks, l->step.nnodes);
 	json_put(o, "sample", (double)l->sample);
 	json_put(o, "time", (double)l->realtime_ns / 1e9);
 	put_nodes(o, l);
@@ -160,6 +159,17 @@ char *live_json(const struct snapshot *l)
 		for (size_t k = 0; k < x->ranks.n; k++)
 			json_push(ranks, x->ranks.at[k]);
 	}
+	char *text = json_print(o);
+	cJSON_Delete(o);
+	return text;
+}
+
+char *live_json_of_job(const struct node *n, const struct starting *x)
+{
+	cJSON *o = cJSON_CreateObject();
+	json_put_text(o, "schema", SCHEMA);
+	put_job(o, n->meta, x->wanted, json_number_or(n->meta, "nnodes", 1));
+	json_put(o, "time", x->now);
 	char *text = json_print(o);
 	cJSON_Delete(o);
 	return text;

@@ -65,6 +65,21 @@ void snapshot_done(struct snapshot *l);
 void missing_find(const struct step *s, struct missing *m);
 void missing_done(struct missing *m);
 
+/* ---- starting.c ---- */
+
+/* Processes and MPI_Init: from its call on they are known, as ranks only when it has returned. */
+struct starting {
+	uint32_t called, inside; /* have called it, some of them are in it still */
+	uint32_t wanted;	 /* tasks of the step; 0: not known */
+	double since, now;	 /* the last of those inside came to it; the newest sample: seconds since 1970 */
+	bool held;		 /* one of them is stopped or frozen, or in the file system */
+	char *live_json;	 /* schema mpitrace/live/1, with the job and the time alone */
+	char *node;		 /* the first one */
+};
+/* 0, or -errno with text. starting_done() frees. */
+int snapshot_starting(char *const *paths, size_t npaths, struct starting *ret_x, struct error *e);
+void starting_done(struct starting *x);
+
 /* ---- waits.c ---- */
 
 /* Fill states, cores, waited_for, stuck. 0 or -ENOMEM. */
@@ -101,6 +116,10 @@ void verdict_keep(const struct snapshot *l, const char *path, uint64_t *kept);
 /* Is a thread of a rank stopped or frozen, as all of a suspended job are? Nothing follows then from how long anybody
  * waits. */
 bool verdict_is_held(const struct snapshot *l);
+/* Is a thread of a process so? */
+bool verdict_holds(const struct live_thread *t);
+/* All tasks have called MPI_Init, and some have been inside of it for so long since the last of them came. */
+bool verdict_starts_not(const struct starting *x, double after_s);
 /* Should somebody be told: it is stuck for so long, and nobody is stopped. ret_since: since the last of those that
  * cannot go on came to its call, seconds since 1970; ret_key: which ranks these are. */
 bool verdict_hangs(const struct snapshot *l, double after_s, double *ret_since, uint64_t *ret_key);
@@ -109,3 +128,5 @@ bool verdict_hangs(const struct snapshot *l, double after_s, double *ret_since, 
 
 /* Schema mpitrace/live/1; to be freed with free(). NULL without memory. */
 char *live_json(const struct snapshot *l);
+/* The same of a step whose ranks are not known. */
+char *live_json_of_job(const struct node *n, const struct starting *x);

@@ -64,7 +64,7 @@ static double since_all(const struct snapshot *l)
 
 /* Stopped by a signal or a debugger, or where no signal reaches it: frozen with its control group, as Slurm suspends
  * jobs, or in the file system. */
-static bool is_held(const struct live_thread *t)
+bool verdict_holds(const struct live_thread *t)
 {
 	return t->has_system && t->system.run_state != 0 && strchr("TtD", t->system.run_state) != NULL;
 }
@@ -74,10 +74,16 @@ bool verdict_is_held(const struct snapshot *l)
 	for (size_t r = 0; r < l->ranks.n; r++) {
 		const struct live_process *p = l->ranks.at[r].state != LIVE_ENDED ? l->ranks.at[r].process : NULL;
 		for (size_t i = 0; p != NULL && i < p->threads.n; i++)
-			if (is_held(&p->threads.at[i]))
+			if (verdict_holds(&p->threads.at[i]))
 				return true;
 	}
 	return false;
+}
+
+/* Who is in MPI_Init may wait for whoever has not called it, and for nobody else. */
+bool verdict_starts_not(const struct starting *x, double after_s)
+{
+	return x->inside > 0 && x->wanted > 0 && x->called >= x->wanted && !x->held && x->now - x->since >= after_s;
 }
 
 bool verdict_hangs(const struct snapshot *l, double after_s, double *ret_since, uint64_t *ret_key)

@@ -183,6 +183,8 @@ static int add_item(struct live_node *live, const struct mpic_sample_item *item)
 		p->seen = true;
 		if (p->ran == 0 || item->state == SAMPLE_RUNNING || item->state == SAMPLE_STARTING)
 			p->ran = live->samples;
+		if (p->first_ns == 0)
+			p->first_ns = live->realtime_ns;
 		p->state = item->state;
 		p->resident_bytes = item->resident_bytes;
 		return 0;

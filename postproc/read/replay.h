@@ -38,6 +38,7 @@ struct live_thread {
 struct live_process {
 	bool seen;    /* in the last sample */
 	uint64_t ran; /* number, from 1, of the last sample that saw it run, or of the first one that saw it; 0: none */
+	int64_t first_ns; /* realtime of the first sample that saw it; 0: none did */
 	enum mpic_sample_state state;
 	uint64_t resident_bytes;
 	VEC(struct live_thread) threads;

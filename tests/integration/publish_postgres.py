@@ -50,7 +50,11 @@ def counted(server):
 
 
 def sums_agree(server):
-    """Days that are kept are those of the jobs, to the last column."""
+    """Days that are kept are those of the jobs, to the last column; months those of the days."""
+    same = 'cluster, program, "user", account, issue, state, sum(jobs), round(sum(core_hours)::numeric, 4), round(sum(lost)::numeric, 4), round(sum(idle)::numeric, 4)'
+    if server.ask("""select count(*) from (select date_trunc('month', day)::date, %s from mpitrace.days group by 1, 2, 3, 4, 5, 6, 7 except select month, %s from mpitrace.sums
+        group by 1, 2, 3, 4, 5, 6, 7) x""" % (same, same)) != '0' or server.ask('select sum(jobs) from mpitrace.sums') != server.ask('select sum(jobs) from mpitrace.days'):
+        return False
     return server.ask("""select count(*) from (select start::date as day, coalesce(program, ''), "user", count(*) as n, round(sum(core_hours)::numeric, 4), round(sum(core_hours * wait)::numeric, 4)
         from mpitrace.jobs group by 1, 2, 3 except select day, program, "user", sum(jobs), round(sum(core_hours)::numeric, 4), round(sum(waiting)::numeric, 4) from mpitrace.days group by 1, 2, 3) x""") == '0' \
         and server.ask("select sum(jobs) from mpitrace.days where day >= (select kept_from from mpitrace.about)") == server.ask('select count(*) from mpitrace.jobs')
@@ -60,7 +64,7 @@ def test_each_once(t, place, programs, all_records):
     some = hostile(all_records[:1200])
     with Server(programs, place) as server:
         site = Site(place, 'site', destination(server))
-        t.check('--check makes what is missing', site.run('--check').stdout == 'd0: can be reached\n' and server.ask('select version from mpitrace.about') == '1', '')
+        t.check('--check makes what is missing', site.run('--check').stdout == 'd0: can be reached\n' and server.ask('select version from mpitrace.about') == '2', '')
         site.leave(*some)
         run = site.run('--dry-run')
         t.check('--dry-run shows rows', run.returncode == 0 and '"key":"' in run.stdout and counted(server).startswith('0|'), run)
@@ -156,7 +160,7 @@ def test_what_fails(t, place, programs, all_records):
         t.check('a schema that is newer is left alone', run.returncode == 5 and 'newer mpitrace' in run.stderr and site.run('--check').returncode == 3, run)
         server.ask('update mpitrace.about set version = 0')
         run, _ = site.until_done()
-        t.equal('one that is older is brought up', (run.returncode, server.ask('select version from mpitrace.about'), counted(server)[:4]), (0, '1', '2|2|'))
+        t.equal('one that is older is brought up', (run.returncode, server.ask('select version from mpitrace.about'), counted(server)[:4]), (0, '2', '2|2|'))
         refuse(t, server, site, [next(later) for _ in range(30)])
         hang(t, server, site, careful, next(later))
 
@@ -218,6 +222,30 @@ def test_retention(t, place, programs, all_records):
         run = site.run('--forget-user', user)
         t.equal('who is forgotten is in no sum of what was dropped', (run.returncode, server.ask("select count(*) from mpitrace.days where \"user\" = '%s'" % user), server.ask('select sum(jobs) from mpitrace.days')),
                 (0, '0', str(1501 - theirs)))
+
+
+def test_months(t, place, programs, all_records):
+    """Of months that are over there are sums by month, whether they were over when a record came or not."""
+    some, more = all_records[::8], all_records[1::300]
+    with Server(programs, place) as server:
+        site = Site(place, 'site', destination(server))
+        site.leave(*some)
+        site.until_done()
+        over = "select count(*) > 50 from mpitrace.months"
+        t.check('what comes of a month that is over is in its sums', server.ask(over) == 't' and sums_agree(server), server.ask('select * from mpitrace.about'))
+        server.ask("truncate mpitrace.months; update mpitrace.about set rolled_until = '2025-07-01'") # as if it were July
+        server.ask("select mpitrace.roll('2025-07-01')")
+        t.equal('a month is added up once', server.ask('select count(*) from mpitrace.months'), '0')
+        server.ask("update mpitrace.about set rolled_until = '-infinity'; select mpitrace.roll('2025-07-01')")
+        t.check('half a year is over: its months, and the days since', server.ask("select max(month) from mpitrace.months") == '2025-06-01' and sums_agree(server), '')
+        site.leave(*more)
+        site.until_done()
+        t.check('then all of it', server.ask("select max(month) > '2025-10-01' from mpitrace.months") == 't' and sums_agree(server), '')
+        user = some[0]['user']
+        site.run('--forget-user', user)
+        t.check('who is forgotten is in none', server.ask("select count(*) from mpitrace.months where \"user\" = '%s'" % user) == '0' and sums_agree(server), '')
+        t.equal('fleet query asks sums', query(site, 'select sum(jobs) as n from sums', '--csv').stdout.splitlines()[1:],
+                [str(sum(r['user'] != user for r in some + more))])
 
 
 def test_questions(t, place, programs, all_records):
@@ -355,7 +383,7 @@ def test_other_servers(t, place, programs, all_records):
         t.check('refused: %s' % (wrong or 'no host'), run.returncode == 3 and said in run.stderr, run)
 
 
-TESTS = (test_each_once, test_killed, test_what_fails, test_retention, test_questions, test_from_before, test_tls, test_other_servers)
+TESTS = (test_each_once, test_killed, test_what_fails, test_retention, test_months, test_questions, test_from_before, test_tls, test_other_servers)
 
 programs = find_server()
 if programs is None:

@@ -125,6 +125,14 @@ static void computes(void)
 	MPI_Recv(b, 1, MPI_CHAR, before, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* All but rank 0 wait for each other, and rank 0 for none of them. */
+static void others(void)
+{
+	while (rank == 0)
+		pause();
+	MPI_Recv(b, 1, MPI_CHAR, rank == 1 ? size - 1 : rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 /* ---- by which call ---- */
 
 static void probes(void)
@@ -417,6 +425,7 @@ int main(int argc, char **argv)
 		{"three", three},
 		{"threads", threads},
 		{"computes", computes},
+		{"others", others},
 		{"probes", probes},
 		{"mprobes", mprobes},
 		{"ssends", ssends},

@@ -14,6 +14,16 @@ with_alerts_after() { # SECONDS; of partition main alone
 	[ -x "$WORK/stuck" ] || "mpicc.$MPI" -g -O1 -w -o "$WORK/stuck" "$REPO/tests/programs/stuck.c" || fails "stuck.c does not compile"
 }
 
+start_job() { # WHAT SBATCH-ARGS...: one in which a process does not come out of MPI_Init, or does not call it
+	local what=$1
+	shift
+	[ -x "$WORK/stuck_start" ] || "mpicc.$MPI" -g -O1 -w -o "$WORK/stuck_start" "$REPO/tests/programs/stuck_start.c" || fails "stuck_start.c does not compile" || return
+	submit -n2 --overcommit "$@" <<-END
+		#!/bin/sh
+		srun --overcommit $WORK/stuck_start $what
+	END
+}
+
 stuck_job() { # WHAT SBATCH-ARGS...: one that nothing but the end of the job ends
 	local what=$1
 	shift
@@ -51,6 +61,10 @@ looks_for_alerts() { # how many processes look
 
 somebody_looks() { # at a step
 	[ "$(looks_for_alerts)" -ge 1 ]
+}
+
+one_looks() { # and no more
+	[ "$(looks_for_alerts)" = 1 ]
 }
 
 nobody_looks() { # any more
@@ -96,6 +110,39 @@ who_computes_or_is_suspended_or_whose_site_asks_for_none_is_no_alert() {
 	as_admin scontrol resume "$suspended" || fails "resume: $?" || return
 	PATIENCE=400 eventually "who was suspended hangs as well" with_alerts 2 || return # who looks has what ranks that spin leave
 	as_user scancel "$computes" "$suspended" "$other" "$hangs"
+	eventually "their end" no_jobs || return
+	is_calm
+}
+
+ranks_that_hang_while_the_first_node_computes_are_one_alert() {
+	local id
+	with_alerts_after 10 || return
+	id=$(stuck_job others -N3 -n3) || return
+	PATIENCE=400 eventually "an alert" with_alerts 1 || fails "$(cat "$CASE_DIR/out.txt"; find "$CASE_DIR" -name 'mpitrace-waits' -ls)" || return
+	same "which job, what, who" "$id deadlock 3 3 [1, 2]" \
+		"$(alerts '" ".join(map(str, [a[0][k] for k in ("job_id", "what", "ranks", "nodes")] + [sorted(m["rank"] for m in a[0]["core"])]))')" || return
+	eventually "the end of who looked" nobody_looks || return
+	same "one that looks: that of the first node" "alert-$(date -u +%Y%m%d)-nn1-0.alert.slot" "$(find "$OUTBOX" -name '*.alert.slot' -printf '%f\n')" || return
+	as_user scancel "$id"
+	eventually "its record" eval "find '$OUTBOX' -name '*.job.json' | grep -q ." || return
+	same "one alert" 1 "$(find "$OUTBOX" -name '*.alert.json' | wc -l)" || return
+	same "what nodes tell each other, behind the step" "" "$(find "$CASE_DIR" -name 'mpitrace-waits')" || return
+	is_calm
+}
+
+who_does_not_come_out_of_MPI_Init_is_an_alert_and_who_waits_there_for_others_is_none() {
+	local waits hangs began
+	with_alerts_after 10 || return
+	waits=$(start_job before -w n1,n2 -N2) && hangs=$(start_job inside -w n3,n4 -N2) || return
+	began=$(date +%s)
+	PATIENCE=400 eventually "an alert" with_alerts 1 || fails "$(cat "$CASE_DIR/out.txt")" || return
+	same "within a minute, and not before twice the time" "True" "$(alerts 'all(20 <= stamp(x["time"]) - stamp(x["since"]) <= 60 for x in a)')" || return
+	same "which job, what, where" "$hangs in MPI_Init 2 2" "$(alerts '" ".join(map(str, [a[0][k] for k in ("job_id", "what", "ranks", "nodes")]))')" || return
+	same "how many: libraries let the others out, or not" True "$(alerts 'a[0]["core_ranks"] in (1, 2) and a[0]["why"].startswith("%d of 2 processes" % a[0]["core_ranks"])')" || return
+	eventually "one look, at the step that waits" one_looks || return
+	PATIENCE=400 eventually "a minute" eval "[ \$((\$(date +%s) - $began)) -ge 60 ]" || return
+	same "of whom" "['$hangs']" "$(alerts '[x["job_id"] for x in a]')" || return
+	as_user scancel "$waits" "$hangs"
 	eventually "their end" no_jobs || return
 	is_calm
 }

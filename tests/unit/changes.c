@@ -136,3 +136,18 @@ Test(changes, jobs_of_one_rank_and_without_efficiency_are_not_looked_at)
 	cr_expect_eq(list.n, 0);
 	vec_done(&list);
 }
+
+/* Each stands for two others that are not here (fleet/samples.h). */
+Test(changes, cost_and_count_are_of_those_for_which_jobs_stand_too)
+{
+	struct scan s = {0};
+	steady(&s, 4, 0, 30, 1);
+	steady(&s, 4, 30, DAYS, 0.9);
+	for (size_t i = 0; i < s.jobs.n; i++)
+		s.jobs.at[i].others = 2;
+	change_list list = found(&s);
+	cr_assert_eq(list.n, 1, "%zu", list.n);
+	cr_expect_eq(list.at[0].jobs_after, 3 * 30 * JOBS);
+	cr_expect_float_eq(list.at[0].hours_since, 3 * 30 * JOBS * 10 * 0.1, 20, "%f", list.at[0].hours_since);
+	vec_done(&list);
+}

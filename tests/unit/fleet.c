@@ -1,5 +1,6 @@
 /* fleet.c - the fleet's database and what is made of it: versions, questions that may only read, records, and estimates
  * on data of which the answer is known. */
+#include "fleet/alert.h"
 #include "fleet/changes.h"
 #include "fleet/estimate.h"
 #include "fleet/ingest.h"
@@ -290,6 +291,22 @@ Test(nodes, the_slow_one_is_found_by_how_much_and_at_what_cost)
 	scan_done(&s);
 }
 
+/* Each stands for another one that is not here (fleet/samples.h). */
+Test(nodes, cost_is_of_those_for_which_jobs_stand_too)
+{
+	struct scan s = site(0.1);
+	struct node_effect *x = NULL, *y = NULL;
+	cr_assert_eq(nodes_estimate(&s, &x), 0);
+	for (size_t i = 0; i < s.jobs.n; i++)
+		s.jobs.at[i].others = 1;
+	cr_assert_eq(nodes_estimate(&s, &y), 0);
+	cr_expect_float_eq(y[SLOW].lost, 2 * x[SLOW].lost, 1e-6 * x[SLOW].lost);
+	cr_expect_eq(y[SLOW].effect, x[SLOW].effect);
+	free(x);
+	free(y);
+	scan_done(&s);
+}
+
 /* The same, but that it is slow only since job `from`. */
 static struct scan site_since(double slow, uint32_t from)
 {
@@ -436,4 +453,27 @@ Test(outbox, an_alert_has_one_of_few_names_which_is_its_owners)
 		cr_expect_eq(outbox_is_alert(rows[i].name, &st, NOON), rows[i].is, "%s of %u", rows[i].name,
 			     rows[i].owner);
 	}
+}
+
+Test(alert, of_MPI_Init_says_how_many_and_for_how_long)
+{
+	static const char live[] = "{\"schema\":\"mpitrace/live/1\",\"time\":1735787045,\"job\":{\"cluster\":\"c\","
+				   "\"job_id\":\"7\",\"step_id\":\"0\",\"restart\":0,\"ranks\":4,\"nodes\":2}}";
+	struct record_source source = {.user = "u", .version = "0"};
+	struct alert_start start = {1, 4, 25};
+	struct error e = {""};
+	struct alert a;
+	char *text = NULL;
+	cr_assert_eq(alert_build(live, &source, 1735787020, &start, &text, &e), 0, "%s", e.text);
+	cJSON *json = cJSON_Parse(text);
+	cr_assert_null(alert_of(json, &a));
+	cr_expect_str_eq(a.id, "c:7.0:0");
+	cr_expect_eq(a.time - a.since, 25);
+	cr_expect(
+		strstr(text,
+		       "\"what\":\"in MPI_Init\",\"core_ranks\":1,\"core\":[],\"why\":\"1 of 4 processes have not come "
+		       "out of MPI_Init for 25 s, and all have called it\"") != NULL,
+		"%s", text);
+	cJSON_Delete(json);
+	free(text);
 }

@@ -396,3 +396,47 @@ Test(fleet_pages, what_was_not_committed_is_undone)
 	ingest_end(g);
 	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM jobs", -1), JOBS);
 }
+
+Test(fleet_pages, nodes_and_changes_say_by_how_many_jobs_they_were_judged)
+{
+	static const char *const names[] = {"nodes.html", "programs.html"};
+	struct error e = {""};
+	for (int k = 0; k < 2; k++) {
+		char *text = page(names[k], NULL), all[64];
+		double n = fleet_number(&f, "SELECT count(*) FROM jobs", 0);
+		snprintf(all, sizeof(all), "Judged by %.0f of %.0f jobs: those of the last 400 days.", n, n);
+		cr_expect(strstr(text, all) != NULL, "%s: no \"%s\"", names[k], all);
+		free(text);
+	}
+	cr_assert_eq(fleet_run(&f, "UPDATE samples SET jobs=jobs+5000", &e), 0);
+	for (int k = 0; k < 2; k++) {
+		char *text = page(names[k], NULL);
+		cr_expect(strstr(text, ", and of a day with more than 4,000, or with more than 20,000 nodes") != NULL,
+			  "%s", names[k]);
+		free(text);
+	}
+}
+
+/* Who sees all is told where it is, and nobody else that there was one. */
+Test(fleet_pages, of_a_job_that_was_let_go_say_where_it_is)
+{
+	struct error e = {""};
+	char *text, name[40];
+	sqlite3_int64 id = (sqlite3_int64)fleet_number(&f, "SELECT min(id) FROM jobs", 0);
+	snprintf(name, sizeof(name), "job-%lld.html", (long long)id + 1000);
+	cr_expect_eq(page_rc(name, NULL, &text), -ENOENT);
+	free(text);
+	cr_assert_eq(
+		fleet_run(&f, "UPDATE let_go SET day=20000; DELETE FROM jobs WHERE id=(SELECT min(id) FROM jobs)", &e),
+		0, "%s", e.text);
+	cr_expect_eq(page_rc(name, NULL, &text), -ENOENT, "there never was one");
+	free(text);
+	snprintf(name, sizeof(name), "job-%lld.html", (long long)id);
+	cr_expect_eq(page_rc(name, jobs[0].user, &text), -ENOENT);
+	free(text);
+	text = page(name, NULL);
+	cr_expect(strstr(text, "it was let go") != NULL, "%s", text);
+	cr_expect(strstr(text, "mpitrace fleet query \"select * from job_list where start &lt; '2024-10-04'\"") != NULL,
+		  "%s", text);
+	free(text);
+}

@@ -155,3 +155,23 @@ Test(live, a_small_file_that_claims_much_is_given_up, .init = begin)
 	cr_assert_leq(live.kept_bytes, live.kept_max_bytes + (uint64_t)MPIC_SIGS_MAX * sizeof(struct live_total));
 	replay_done(&live);
 }
+
+/* Whoever has not called it may come yet, and then all go on. */
+Test(verdict, who_is_in_MPI_Init_hangs_when_all_tasks_have_called_it_for_long)
+{
+	const struct starting all = {.called = 4, .inside = 2, .wanted = 4, .since = 100, .now = 120};
+	struct starting x = all;
+	cr_expect(verdict_starts_not(&x, 20));
+	cr_expect(!verdict_starts_not(&x, 20.5));
+	x.called = 3;
+	cr_expect(!verdict_starts_not(&x, 20), "one has not called it");
+	x = all;
+	x.wanted = 0;
+	cr_expect(!verdict_starts_not(&x, 20), "nobody knows how many there are");
+	x = all;
+	x.inside = 0;
+	cr_expect(!verdict_starts_not(&x, 20), "all have come out");
+	x = all;
+	x.held = true;
+	cr_expect(!verdict_starts_not(&x, 20), "one is stopped");
+}

@@ -80,6 +80,20 @@ Test(postgresql, rows_have_the_columns_of_the_table)
 	free(rows);
 }
 
+Test(clickhouse, a_row_a_line_has_the_record_s_own_id_and_numbers)
+{
+	char *rows = encoded("clickhouse", "{\"schema\":\"mpitrace/job/2\",\"id\":\"a\",\"start\":"
+					   "\"2025-01-02T03:04:05Z\",\"exit_code\":3}");
+	cJSON *row = cJSON_Parse(rows);
+	cr_expect_str_eq(json_text(row, "id", ""), "a");
+	cr_expect_null(json_item(row, "key"));
+	cr_expect_eq(json_number(row, "start"), 1735787045);
+	cr_expect_eq(json_number(row, "exit_code"), 3);
+	cr_expect_eq(strcspn(rows, "\n") + 1, strlen(rows), "one line, with its end");
+	cJSON_Delete(row);
+	free(rows);
+}
+
 Test(postgresql, what_a_destination_lacks_is_said)
 {
 	const struct publish_kind *k = publish_kind_find("postgresql");

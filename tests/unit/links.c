@@ -1,0 +1,69 @@
+/* links.c - of two jobs in each quarter of a day, one of them beside another one on its switch: how sure it must be to
+ * be named, and who may be the other. */
+#include "fleet/links.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+#define VICTIM 1u
+#define OTHER 2u
+#define QUARTER_S 21600u
+#define ELAPSED_S 3600
+
+static const uint32_t switch_of[] = {1, 2}; /* of the only two nodes */
+
+static void add(struct scan *s, uint32_t program, uint32_t user, uint32_t node, uint32_t start, double in_mpi)
+{
+	struct scan_job job = {.id = s->jobs.n + 1,
+			       .program = program,
+			       .user = user,
+			       .ranks = 8,
+			       .start = start,
+			       .day = start / FLEET_SECONDS_PER_DAY,
+			       .first_node = (uint32_t)s->nodes.n,
+			       .nodes = 1,
+			       .core_hours = 8,
+			       .elapsed_s = ELAPSED_S,
+			       .in_mpi = (float)in_mpi};
+	cr_assert_eq(vec_push(&s->nodes, (struct scan_node){.node = node}), 0);
+	cr_assert_eq(vec_push(&s->jobs, job), 0);
+	s->day_end = job.day + 1;
+}
+
+/* In the i-th of LINK_BLOCKS quarters, the one beside `other` spends 10 + i hundredths more of its time in MPI, or less
+ * if i is one of two that are negative. What `other` does nobody knows, so that there is one thing to compare. Returns
+ * how many are said to wait beside somebody. */
+static size_t beside(uint32_t other, uint32_t negative, uint32_t negative_too)
+{
+	struct scan s = {0};
+	link_list list = {0};
+	size_t n = 0;
+	for (uint32_t node = 0; node < 2; node++)
+		cr_assert_eq(vec_push(&s.names, node + 1), 0);
+	for (uint32_t i = 1; i <= LINK_BLOCKS; i++) {
+		uint32_t start = 2 * i * QUARTER_S; /* of LINK_DAYS or more */
+		double more = (i == negative || i == negative_too ? -1 : 1) * (0.1 + 0.01 * i);
+		add(&s, other, 8, 0, start, NAN);
+		add(&s, VICTIM, 9, 0, start, 0.4 + more);
+		add(&s, VICTIM, 9, 1, start, 0.4);
+	}
+	cr_assert_eq(links_find(&s, switch_of, &list), 0);
+	for (size_t i = 0; i < list.n; i++)
+		n += list.at[i].at == LINK_NONE;
+	links_done(&list);
+	scan_done(&s);
+	return n;
+}
+
+/* Of 15 signed ranks the negative ones add up to r: z = (60 - r) / sqrt(310), and one in a thousand is z = 3.09. */
+Test(links, is_named_when_chance_would_bring_it_in_less_than_one_of_a_thousand)
+{
+	cr_expect_eq(beside(OTHER, 5, 0), 1, "z = 3.12: one in 1,100");
+	cr_expect_eq(beside(OTHER, 5, 1), 0, "z = 3.07: one in 920");
+}
+
+Test(links, nobody_waits_beside_jobs_of_the_same_program)
+{
+	cr_expect_eq(beside(OTHER, 0, 0), 1);
+	cr_expect_eq(beside(VICTIM, 0, 0), 0);
+}

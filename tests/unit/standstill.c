@@ -1,0 +1,95 @@
+/* standstill.c - what makes an agent say that somebody stands still: MPI_Init that does not end, here or on another
+ * node. */
+#include "collect/standstill.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SECOND_NS 1000000000ll
+#define ALERT_S 10
+
+static char place[64];
+static struct layout layouts[2];
+
+static void begin(void)
+{
+	snprintf(place, sizeof(place), "/tmp/test_standstill.XXXXXX");
+	cr_assert_not_null(mkdtemp(place));
+}
+
+static void end(void)
+{
+	for (int i = 0; i < 2; i++)
+		layout_done(&layouts[i]);
+	cr_expect_eq(rmdir(place), 0, "nothing is left behind");
+}
+
+TestSuite(standstill, .init = begin, .fini = end);
+
+static bool has(const char *name)
+{
+	char path[160];
+	snprintf(path, sizeof(path), "%s/%s", place, name);
+	return access(path, F_OK) == 0;
+}
+
+static struct standstill node(unsigned id)
+{
+	struct layout *l = &layouts[id];
+	struct standstill s = {0};
+	layout_set_number(l, LAYOUT_ALERT, ALERT_S);
+	layout_set_number(l, LAYOUT_NODEID, id);
+	layout_set_number(l, LAYOUT_NNODES, 2);
+	layout_set(l, LAYOUT_OUT, place);
+	standstill_begin(&s, l, place);
+	return s;
+}
+
+/* At that second since MPI_Init was called; ticks are nanoseconds. left: it has returned. */
+static void look(struct standstill *s, double second, bool left)
+{
+	static struct segfile file;
+	struct tick_sample now = {.tick = (uint64_t)(second * 1e9) + 1000,
+				  .monotonic_ns = (int64_t)(second * 1e9) + 1000};
+	file = (struct segfile){.init_exit_tick = left ? 1500 : 0, .clock_start = {.tick = 1000, .monotonic_ns = 1000}};
+	struct process p = {.file = &file};
+	standstill_look(s, &p, 1, &now);
+}
+
+Test(standstill, who_is_in_MPI_Init_for_half_of_the_time_does)
+{
+	struct standstill s = node(0);
+	look(&s, ALERT_S / 2.0 - 0.5, false);
+	cr_expect(!s.stands && !has(STANDSTILL_MARK));
+	look(&s, ALERT_S / 2.0 + 1, false);
+	cr_expect(s.stands && has(STANDSTILL_MARK));
+	cr_expect_eq(standstill_gap_ns(&s), ALERT_S * SECOND_NS / 4);
+	look(&s, ALERT_S / 2.0 + 3, true);
+	cr_expect(!s.stands && !has(STANDSTILL_MARK));
+	standstill_end(&s);
+}
+
+Test(standstill, the_first_node_says_so_for_another_one_as_long_as_that_one_does)
+{
+	struct standstill first = node(0), other = node(1);
+	look(&first, 30, true);
+	look(&other, 30, true);
+	cr_expect(!first.stands && !has(STANDSTILL_ELSEWHERE));
+	look(&other, 40, false);
+	cr_expect(other.stands && has(STANDSTILL_ELSEWHERE));
+	cr_expect(!has(STANDSTILL_MARK), "only the first node's warden has somebody look");
+	look(&first, 42, true);
+	cr_expect(first.stands && has(STANDSTILL_MARK));
+	usleep(20000); /* for a file's time to be another one */
+	look(&other, 46, false);
+	look(&first, 48, true);
+	look(&first, 60, true);
+	cr_expect(first.stands, "it was touched again");
+	look(&first, 90, true);
+	cr_expect(!first.stands && !has(STANDSTILL_MARK), "nobody has said so for long");
+	standstill_end(&other);
+	cr_expect(!has(STANDSTILL_ELSEWHERE));
+	standstill_end(&first);
+}
