@@ -28,7 +28,7 @@ usage() {
 		  TEST    a test of \`meson test\` or a claim of tests/slurm; without any: the tracer's and some of Slurm's; slurm: all of Slurm's;
 		          try: what contrib/try.sh does there, as for somebody who has just cloned this
 		          compilers: every gcc and clang that is packaged there reads all C files
-		          unit: the unit tests of the C code
+		          unit: the unit tests of the C code; sanitizers: the same with the sanitizers that run there
 		  table   what the last runs without TEST, and contrib/check.sh, have found, as the README has it
 	END
 }
@@ -145,9 +145,9 @@ is_claim() {
 run_suite() {
 	local name=$1 log=$2 rc=0 kind passed failed skipped
 	shift 2
-	as_root rm -f "$ROOT"/build/meson-logs/testlog.* # nobody's before
+	as_root rm -f "$ROOT"/build*/meson-logs/testlog.* # nobody's before
 	inside "$@" >"$log" 2>&1 || rc=$?
-	[ "${log##*.}" != json ] || for kind in json txt; do cp "$ROOT/build/meson-logs/testlog.$kind" "${log%json}$kind" 2>>"$LOG" || true; done
+	[ "${log##*.}" != json ] || for kind in json txt; do cp "$ROOT"/build*/meson-logs/testlog."$kind" "${log%json}$kind" 2>>"$LOG" || true; done
 	read -r passed failed skipped < <(python3 "$REPO/contrib/testlog.py" "$log" 2>>"$LOG" || echo 0 1 0)
 	[ "$rc" = 0 ] || [ "$failed" -gt 0 ] || failed=1
 	[ "$failed" = 0 ] || grep -aE '^not ok|^#|\[FAIL\]' "${log%.json}"* | head -n 60 >&2 || true
@@ -171,6 +171,28 @@ unit_there() {
 	run_suite unit "$REPO/build-on/$WHERE.unit.json" meson test -C /build --no-rebuild --timeout-multiplier "$SLOWER" --suite unit
 }
 
+# What AddressSanitizer reserves, qemu 7.2 notes page by page: a program that prints a line takes all memory of the machine. With
+# qemu 10 it finds what it should. LeakSanitizer runs under no qemu.
+sanitizers_of_there() {
+	if [ "$WHERE" = arm64 ] && [ "$(qemu-aarch64-static --version | sed -n 's/^qemu-aarch64 version \([0-9]*\).*/\1/p')" -lt 10 ]; then
+		echo undefined
+	else
+		echo address,undefined
+	fi
+}
+
+sanitizers_there() {
+	local which leaks=1
+	which=$(sanitizers_of_there)
+	[ "$WHERE" != arm64 ] || leaks=0
+	step "building with sanitizers: $which"
+	quiet inside meson setup /build-sanitizers /src --buildtype=debug -Db_sanitize="$which" -Db_lundef=false -Dviewer=disabled \
+		-Dc_args=-ftrivial-auto-var-init=pattern --reconfigure
+	quiet inside meson compile -C /build-sanitizers unit-tests
+	run_suite sanitizers "$REPO/build-on/$WHERE.sanitizers.json" env ASAN_OPTIONS=detect_leaks=$leaks:halt_on_error=1:abort_on_error=1 \
+		meson test -C /build-sanitizers --no-rebuild --timeout-multiplier "$SLOWER" --suite unit
+}
+
 # shellcheck disable=SC2016  # the inner shell expands
 compilers_there() {
 	step "installing compilers"
@@ -192,9 +214,9 @@ run_tests() {
 	local meson=() claims=() test AS_EVER=no slurm=none more=()
 	[ ${#TESTS[@]} -gt 0 ] || { AS_EVER=yes && TESTS=("${TRACER[@]}" "${SLURM[@]}"); }
 	for test in "${TESTS[@]}"; do
-		if [[ $test =~ ^(try|compilers|unit)$ ]]; then more+=("${test}_there"); elif [ "$test" = slurm ]; then slurm=all; elif is_claim "$test"; then slurm=some claims+=("$test"); else meson+=("$test"); fi
+		if [[ $test =~ ^(try|compilers|unit|sanitizers)$ ]]; then more+=("${test}_there"); elif [ "$test" = slurm ]; then slurm=all; elif is_claim "$test"; then slurm=some claims+=("$test"); else meson+=("$test"); fi
 	done
-	[ ${#meson[@]} = 0 ] || run_suite tests "$REPO/build-on/$WHERE.tests.json" meson test -C /build --no-rebuild --timeout-multiplier "$SLOWER" "${meson[@]}"
+	[ ${#meson[@]} = 0 ] || run_suite tests "$REPO/build-on/$WHERE.tests.json" env SLOWER="$SLOWER" meson test -C /build --no-rebuild --timeout-multiplier "$SLOWER" "${meson[@]}"
 	[ "$slurm" = none ] || run_suite slurm "$REPO/build-on/$WHERE.slurm.log" /src/tests/slurm/run.sh --prefix /opt/mpitrace ${claims[@]+"${claims[@]}"}
 	for test in ${more[@]+"${more[@]}"}; do "$test"; done
 	note_row "the tracer's tests, ten of Slurm's"

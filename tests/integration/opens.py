@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 
-from trace import FLAVOURS, MPITRACE, PROGRAMS, Place, Step, Tests, operations
+from trace import FLAVOURS, MPITRACE, PROGRAMS, TIMEOUT, Place, Step, Tests, operations
 
 LIBRARY = {'openmpi': 'libmpi.so.40', 'mpich': 'libmpich.so.12'}
 WANT = {'MPI_Init': 1, 'MPI_Comm_rank': 1, 'MPI_Comm_size': 1, 'MPI_Allreduce': 30, 'MPI_Barrier': 1, 'MPI_Finalize': 1}
@@ -22,7 +22,7 @@ mpi.MPI_Finalize()
 
 
 def run(place, *words, **env):
-    return subprocess.run(words, env=dict(place.env, **env), cwd=place.dir, capture_output=True, timeout=120)
+    return subprocess.run(words, env=dict(place.env, **env), cwd=place.dir, capture_output=True, timeout=TIMEOUT)
 
 
 def unlinked(place):
