@@ -11,6 +11,7 @@ LOG=
 TESTS=()
 OPTIONS=()
 SLOWER=1 # how many times longer than here a test may take
+MEMORY_PER_CPU=100 # MiB of a job in the private cluster; an emulator needs some, too
 COMPILER=() # the environment that names it, when it is not the root's own
 # What the tests below need beside what building does.
 MORE=(ca-certificates mount procps strace git hpcc gfortran mpich libmpich-dev libcriterion-dev libsqlite3-dev nettle-dev libopen-trace-format2-dev
@@ -42,7 +43,7 @@ parse() {
 	esac
 	shift
 	TESTS=("$@")
-	[ "$WHERE" != arm64 ] || SLOWER=5 OPTIONS=(-Dviewer=disabled) COMPILER=(CC=lent-gcc OMPI_CC=lent-gcc MPICH_CC=lent-gcc)
+	[ "$WHERE" != arm64 ] || SLOWER=5 MEMORY_PER_CPU=300 OPTIONS=(-Dviewer=disabled) COMPILER=(CC=lent-gcc OMPI_CC=lent-gcc MPICH_CC=lent-gcc)
 	ROOT=$REPO/build-on/${WHERE:?}
 	LOG=$REPO/build-on/$WHERE.log
 }
@@ -228,7 +229,7 @@ run_tests() {
 		if [[ $test =~ ^(try|compilers|unit|sanitizers)$ ]]; then more+=("${test}_there"); elif [ "$test" = slurm ]; then slurm=all; elif is_claim "$test"; then slurm=some claims+=("$test"); else meson+=("$test"); fi
 	done
 	[ ${#meson[@]} = 0 ] || run_suite tests "$REPO/build-on/$WHERE.tests.json" env SLOWER="$SLOWER" meson test -C /build --no-rebuild --timeout-multiplier "$SLOWER" "${meson[@]}"
-	[ "$slurm" = none ] || run_suite slurm "$REPO/build-on/$WHERE.slurm.log" /src/tests/slurm/run.sh --prefix /opt/mpitrace ${claims[@]+"${claims[@]}"}
+	[ "$slurm" = none ] || run_suite slurm "$REPO/build-on/$WHERE.slurm.log" env MEMORY_PER_CPU="$MEMORY_PER_CPU" /src/tests/slurm/run.sh --prefix /opt/mpitrace ${claims[@]+"${claims[@]}"}
 	for test in ${more[@]+"${more[@]}"}; do "$test"; done
 	note_row "the tracer's tests, ten of Slurm's"
 }
