@@ -1,4 +1,4 @@
-/* pmpi_segments.c - threads append to their segments as the wrappers do while a reader drains them as the agent does, in
+/* pmpi_segments.c - threads append to their segments as the wrappers do while a reader drains as the agent does: in
  * the same process, in another one, and of programs that are killed. What each record must be follows from its number,
  * so one that is read before it is whole, or is written over too early, is none of them. As many as SEGMENTS says. */
 #include "traced.h"
