@@ -9,7 +9,7 @@
 static size_t plain_bytes(const char *text)
 {
 	size_t n = 0;
-	while (text[n] >= ' ' && text[n] != 0x7f && text[n] != '"' && text[n] != '\\')
+	while (text[n] >= ' ' && text[n] < 0x7f && text[n] != '"' && text[n] != '\\') /* char is unsigned on aarch64 */
 		n++;
 	return n;
 }

@@ -10,6 +10,8 @@ ROOT=
 LOG=
 TESTS=()
 OPTIONS=()
+SLOWER=1 # how many times longer than here a test may take
+MEMORY_PER_CPU=100 # MiB of a job in the private cluster; an emulator needs some, too
 COMPILER=() # the environment that names it, when it is not the root's own
 # What the tests below need beside what building does.
 MORE=(ca-certificates mount procps strace git hpcc gfortran mpich libmpich-dev libcriterion-dev libsqlite3-dev nettle-dev libopen-trace-format2-dev
@@ -27,6 +29,7 @@ usage() {
 		  TEST    a test of \`meson test\` or a claim of tests/slurm; without any: the tracer's and some of Slurm's; slurm: all of Slurm's;
 		          try: what contrib/try.sh does there, as for somebody who has just cloned this
 		          compilers: every gcc and clang that is packaged there reads all C files
+		          unit: the unit tests of the C code; sanitizers: the same with the sanitizers that run there
 		  table   what the last runs without TEST, and contrib/check.sh, have found, as the README has it
 	END
 }
@@ -40,7 +43,7 @@ parse() {
 	esac
 	shift
 	TESTS=("$@")
-	[ "$WHERE" != arm64 ] || OPTIONS=(-Dviewer=disabled) COMPILER=(CC=lent-gcc OMPI_CC=lent-gcc MPICH_CC=lent-gcc)
+	[ "$WHERE" != arm64 ] || SLOWER=5 MEMORY_PER_CPU=300 OPTIONS=(-Dviewer=disabled) COMPILER=(CC=lent-gcc OMPI_CC=lent-gcc MPICH_CC=lent-gcc)
 	ROOT=$REPO/build-on/${WHERE:?}
 	LOG=$REPO/build-on/$WHERE.log
 }
@@ -56,21 +59,33 @@ packages() {
 	printf '%s\n' "${PACKAGES[@]}" "${MORE[@]}" | if [ "$WHERE" = arm64 ]; then grep -vxE 'nodejs|npm'; else cat; fi | paste -sd,
 }
 
+# slurmd starts its scripts by a descriptor of itself that is closed as they begin (execve(2), "/proc/self/fd/8"): qemu finds no such
+# file, unless the kernel hands it over open, which is flag O of binfmt_misc. Debian's rule has it not; the newest rule counts.
+have_kernel_open_them() {
+	local binfmt=/proc/sys/fs/binfmt_misc bytes
+	grep -qs '^flags: .*O' "$binfmt/qemu-aarch64" || [ -e "$binfmt/mpitrace-aarch64" ] && return
+	bytes=$(sed -nE '/^(magic|mask) /{ s/.* //; s/../\\x&/g; p }' "$binfmt/qemu-aarch64" | paste -sd:)
+	printf ':mpitrace-aarch64:M::%s:%s:POF' "$bytes" "$(sed -n 's/^interpreter //p' "$binfmt/qemu-aarch64")" |
+		as_root tee "$binfmt/register" >/dev/null || true
+}
+
 # Programs of aarch64 on this machine, by the kernel's hand.
 run_foreign_programs() {
 	install_packages qemu-user-static binfmt-support arch-test gcc-aarch64-linux-gnu
 	[ -e /proc/sys/fs/binfmt_misc/register ] || as_root mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc 2>/dev/null
 	[ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ] || as_root update-binfmts --enable qemu-aarch64 >>"$LOG" 2>&1
+	have_kernel_open_them
 	arch-test arm64 >/dev/null || skip "this kernel does not run programs of aarch64 by qemu-user (binfmt_misc)"
 }
 
 # What compiles C for aarch64 is this machine's own compiler: qemu's would take an hour. All that it reads and links is the root's.
+# Lent anew each time: either side may have been upgraded.
 lend_compiler() {
 	local gcc as=$ROOT/usr/aarch64-linux-gnu program library
 	gcc=$(realpath /usr/bin/aarch64-linux-gnu-gcc)
 	as_root mkdir -p "$as/bin" "$ROOT/lib64" "$ROOT/usr/lib/gcc-cross"
 	as_root ln -sfn ../lib/aarch64-linux-gnu "$as/lib"
-	as_root cp -a /usr/lib/gcc-cross/aarch64-linux-gnu "$ROOT/usr/lib/gcc-cross/"
+	as_root cp -au /usr/lib/gcc-cross/aarch64-linux-gnu "$ROOT/usr/lib/gcc-cross/"
 	as_root cp "$gcc" "$ROOT/usr/bin/lent-gcc"
 	for program in as ld; do
 		as_root cp -L "/usr/bin/aarch64-linux-gnu-$program" "$as/bin/$program"
@@ -92,7 +107,6 @@ make_root() {
 	[ ! -e "$ROOT/.made" ] || return 0
 	[ "$WHERE" != arm64 ] || { suite=trixie && options=(--arch=arm64); }
 	install_packages mmdebstrap
-	[ "$WHERE" != arm64 ] || run_foreign_programs
 	from=$(mirror)
 	[ -n "$from" ] || skip "apt knows no mirror of Debian"
 	step "making a root of Debian $suite in $ROOT"
@@ -101,7 +115,6 @@ make_root() {
 		--aptopt='Acquire::Check-Valid-Until "false"' "$suite" "$ROOT" "$from" >>"$LOG" 2>&1 ||
 		skip "no root of Debian $suite: $(grep -m 1 '^E:' "$LOG" || tail -n 1 "$LOG")"
 	printf '[safe]\n\tdirectory = *\n' | as_root tee "$ROOT/root/.gitconfig" >/dev/null
-	[ "$WHERE" != arm64 ] || lend_compiler
 	as_root touch "$ROOT/.made"
 }
 
@@ -144,8 +157,9 @@ is_claim() {
 run_suite() {
 	local name=$1 log=$2 rc=0 kind passed failed skipped
 	shift 2
+	as_root rm -f "$ROOT"/build*/meson-logs/testlog.* # nobody's before
 	inside "$@" >"$log" 2>&1 || rc=$?
-	[ "$name" != tests ] || for kind in json txt; do cp "$ROOT/build/meson-logs/testlog.$kind" "${log%json}$kind"; done
+	[ "${log##*.}" != json ] || for kind in json txt; do cp "$ROOT"/build*/meson-logs/testlog."$kind" "${log%json}$kind" 2>>"$LOG" || true; done
 	read -r passed failed skipped < <(python3 "$REPO/contrib/testlog.py" "$log" 2>>"$LOG" || echo 0 1 0)
 	[ "$rc" = 0 ] || [ "$failed" -gt 0 ] || failed=1
 	[ "$failed" = 0 ] || grep -aE '^not ok|^#|\[FAIL\]' "${log%.json}"* | head -n 60 >&2 || true
@@ -163,6 +177,32 @@ try_there() {
 		if said=$(/src/contrib/try.sh 2>&1) && grep -q "^report: " <<<"$said"; then result=ok; fi
 		sed "s/^/# /" <<<"$said"
 		printf "1..1\n%s 1 - try.sh ends with a report\n" "$result"'
+}
+
+unit_there() {
+	run_suite unit "$REPO/build-on/$WHERE.unit.json" meson test -C /build --no-rebuild --timeout-multiplier "$SLOWER" --suite unit
+}
+
+# What AddressSanitizer reserves, qemu 7.2 notes page by page: a program that prints a line takes all memory of the machine. With
+# qemu 10 it finds what it should. LeakSanitizer runs under no qemu.
+sanitizers_of_there() {
+	if [ "$WHERE" = arm64 ] && [ "$(qemu-aarch64-static --version | sed -n 's/^qemu-aarch64 version \([0-9]*\).*/\1/p')" -lt 10 ]; then
+		echo undefined
+	else
+		echo address,undefined
+	fi
+}
+
+sanitizers_there() {
+	local which leaks=1
+	which=$(sanitizers_of_there)
+	[ "$WHERE" != arm64 ] || leaks=0
+	step "building with sanitizers: $which"
+	quiet inside meson setup /build-sanitizers /src --buildtype=debug -Db_sanitize="$which" -Db_lundef=false -Dviewer=disabled \
+		-Dc_args=-ftrivial-auto-var-init=pattern --reconfigure
+	quiet inside meson compile -C /build-sanitizers unit-tests
+	run_suite sanitizers "$REPO/build-on/$WHERE.sanitizers.json" env ASAN_OPTIONS=detect_leaks=$leaks:halt_on_error=1:abort_on_error=1 \
+		meson test -C /build-sanitizers --no-rebuild --timeout-multiplier "$SLOWER" --suite unit
 }
 
 # shellcheck disable=SC2016  # the inner shell expands
@@ -186,10 +226,10 @@ run_tests() {
 	local meson=() claims=() test AS_EVER=no slurm=none more=()
 	[ ${#TESTS[@]} -gt 0 ] || { AS_EVER=yes && TESTS=("${TRACER[@]}" "${SLURM[@]}"); }
 	for test in "${TESTS[@]}"; do
-		if [[ $test =~ ^(try|compilers)$ ]]; then more+=("${test}_there"); elif [ "$test" = slurm ]; then slurm=all; elif is_claim "$test"; then slurm=some claims+=("$test"); else meson+=("$test"); fi
+		if [[ $test =~ ^(try|compilers|unit|sanitizers)$ ]]; then more+=("${test}_there"); elif [ "$test" = slurm ]; then slurm=all; elif is_claim "$test"; then slurm=some claims+=("$test"); else meson+=("$test"); fi
 	done
-	[ ${#meson[@]} = 0 ] || run_suite tests "$REPO/build-on/$WHERE.tests.json" meson test -C /build --no-rebuild "${meson[@]}"
-	[ "$slurm" = none ] || run_suite slurm "$REPO/build-on/$WHERE.slurm.log" /src/tests/slurm/run.sh --prefix /opt/mpitrace ${claims[@]+"${claims[@]}"}
+	[ ${#meson[@]} = 0 ] || run_suite tests "$REPO/build-on/$WHERE.tests.json" env SLOWER="$SLOWER" meson test -C /build --no-rebuild --timeout-multiplier "$SLOWER" "${meson[@]}"
+	[ "$slurm" = none ] || run_suite slurm "$REPO/build-on/$WHERE.slurm.log" env MEMORY_PER_CPU="$MEMORY_PER_CPU" /src/tests/slurm/run.sh --prefix /opt/mpitrace ${claims[@]+"${claims[@]}"}
 	for test in ${more[@]+"${more[@]}"}; do "$test"; done
 	note_row "the tracer's tests, ten of Slurm's"
 }
@@ -200,7 +240,9 @@ main() {
 	need_root_or_sudo
 	mkdir -p "$REPO/build-on"
 	: >"$LOG"
+	[ "$WHERE" != arm64 ] || run_foreign_programs
 	make_root
+	[ "$WHERE" != arm64 ] || lend_compiler
 	inside true 2>>"$LOG" || skip "no root can be entered here: $(tail -n 1 "$LOG")"
 	build
 	run_tests

@@ -11,6 +11,7 @@ STATE=/run/mpitrace-cluster
 NODES=4
 CPUS=8
 APART=0
+MEMORY_PER_CPU=${MEMORY_PER_CPU:-100} # MiB of a job, where it does not say; a node has 20 times as much
 CGROUP=no
 DISK=
 JOB_TMP=no

@@ -8,7 +8,7 @@ import struct
 import subprocess
 import time
 
-from trace import ENV, FLAVOURS, MPITRACE, Place, Tests, agents_of, operations
+from trace import ENV, FLAVOURS, MPITRACE, TIMEOUT, Place, Tests, agents_of, operations, words_of
 
 TRACER = os.environ['TRACER']
 EVENTS, END = 3, 6 # kinds of blocks, format/SPEC.md
@@ -16,7 +16,7 @@ KILLS = int(os.environ.get('KILLS', '5'))
 
 
 def run(place, *words, **env):
-    return subprocess.run(words, env=dict(place.env, **env), cwd=place.dir, capture_output=True, timeout=120)
+    return subprocess.run(words, env=dict(place.env, **env), cwd=place.dir, capture_output=True, timeout=TIMEOUT)
 
 
 def same(t, claim, plain, traced):
@@ -71,9 +71,9 @@ def hostile(t, place):
     os.makedirs(place.dir + '/limited', exist_ok=True)
     for limit in (0, 4096, 1 << 17, 1 << 20):
         traced = subprocess.run([program, 'exit3'], env=dict(place.env, LD_PRELOAD=TRACER, MPITRACE_DIR=place.dir + '/limited'),
-                                cwd=place.dir, capture_output=True, timeout=60,
+                                cwd=place.dir, capture_output=True, timeout=TIMEOUT / 2,
                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
-        untraced = subprocess.run([program, 'exit3'], env=place.env, cwd=place.dir, capture_output=True, timeout=60,
+        untraced = subprocess.run([program, 'exit3'], env=place.env, cwd=place.dir, capture_output=True, timeout=TIMEOUT / 2,
                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
         t.check('%s: a file size limit of %d bytes changes nothing' % (place.flavour, limit),
                 (untraced.stdout, untraced.returncode) == (traced.stdout, traced.returncode), (untraced, traced))
@@ -92,7 +92,7 @@ def starved(t, place):
     for pid in agents:
         os.kill(pid, signal.SIGSTOP)
     try:
-        code = run.wait(timeout=60)
+        code = run.wait(timeout=TIMEOUT / 2)
     except subprocess.TimeoutExpired:
         code = 'hangs'
         for pid in agents:
@@ -119,14 +119,14 @@ def killed(t, place):
         agent = subprocess.Popen([MPITRACE, 'run', '--out', place.dir + '/out', '--name', name, '--', program, count],
                                  env=place.env, cwd=place.dir, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         want = random.randrange(1, 400000)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + TIMEOUT / 2
         while returned(count) < want and time.monotonic() < deadline:
             time.sleep(0.0005)
         children = open('/proc/%d/task/%d/children' % (agent.pid, agent.pid)).read().split()
         for pid in children:
-            if os.path.basename(os.readlink('/proc/%s/exe' % pid)) == 'killed':
+            if words_of(pid)[:1] == [program]:
                 os.kill(int(pid), signal.SIGKILL)
-        code = agent.wait(timeout=120)
+        code = agent.wait(timeout=TIMEOUT)
         done, a = returned(count), place.analysis(name)
         ops = operations(a)
         loops = sum(ops.get(o, 0) for o in ('MPI_Irecv', 'MPI_Isend', 'MPI_Waitall'))
@@ -139,12 +139,12 @@ def killed(t, place):
     count, name = place.dir + '/terminated', 'terminated'
     whole = subprocess.Popen([MPITRACE, 'run', '--out', place.dir + '/out', '--name', name, '--', program, count],
                              env=place.env, cwd=place.dir, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + TIMEOUT / 2
     while returned(count) < 1000 and time.monotonic() < deadline:
         time.sleep(0.0005)
     whole.terminate()
     t.equal('%s: SIGTERM to `mpitrace run` ends the program and finishes its trace' % place.flavour,
-            (whole.wait(timeout=60), place.analysis(name)['job']['state']), (128 + signal.SIGTERM, 'partial'))
+            (whole.wait(timeout=TIMEOUT / 2), place.analysis(name)['job']['state']), (128 + signal.SIGTERM, 'partial'))
     for sig in (signal.SIGSEGV, signal.SIGABRT, signal.SIGTERM, signal.SIGXCPU):
         count, name = place.dir + '/sig%d' % sig, 'sig%d' % sig
         run(place, MPITRACE, 'run', '--out', place.dir + '/out', '--name', name, '--', program, count, str(int(sig)))

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 
-from trace import FLAVOURS, MPITRACE, Place, Tests, operations
+from trace import FLAVOURS, MPITRACE, TIMEOUT, Place, Tests, operations
 
 WANT = {
     'outstanding': {'MPI_Irecv': 10000, 'MPI_Isend': 10000, 'MPI_Waitall': 1},
@@ -35,9 +35,9 @@ def cases(t, place):
     for case, want in WANT.items():
         who = '%s, %s: ' % (place.flavour, case)
         words = [program, case]
-        plain = subprocess.run(words, env=place.env, cwd=place.dir, capture_output=True, timeout=120)
+        plain = subprocess.run(words, env=place.env, cwd=place.dir, capture_output=True, timeout=TIMEOUT)
         traced = subprocess.run([MPITRACE, 'run', '--out', place.dir + '/out', '--name', case, '--'] + words,
-                                env=place.env, cwd=place.dir, capture_output=True, timeout=240)
+                                env=place.env, cwd=place.dir, capture_output=True, timeout=2 * TIMEOUT)
         t.equal(who + 'the result is that of the untraced program', (traced.stdout, traced.returncode),
                 (plain.stdout, plain.returncode))
         a = place.analysis(case)

@@ -9,7 +9,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from trace import FLAVOURS, Place, Step, Tests
+from trace import FLAVOURS, TIMEOUT, Place, Step, Tests
 
 KILLS = int(os.environ.get('KILLS', '16'))
 SEED = int(os.environ.get('SEED', str(random.SystemRandom().randrange(1 << 30))))
@@ -48,7 +48,7 @@ def die(rng, death, program, path, threads):
         want = int(10 ** rng.uniform(0, 5.3))
         wait_until(lambda: sum(map(sum, returned(path, threads))) >= want or program.poll() is not None, 30)
     if death == 'end':
-        program.wait(timeout=120)
+        program.wait(timeout=TIMEOUT)
     elif death == 'time limit':
         program.terminate()
         time.sleep(rng.random() * 0.01)
@@ -59,7 +59,7 @@ def die(rng, death, program, path, threads):
         program.wait(timeout=20)
     except subprocess.TimeoutExpired:  # Open MPI's handler of SIGSEGV allocates memory: deadly where the program was doing that
         program.kill()
-        program.wait(timeout=120)
+        program.wait(timeout=TIMEOUT)
 
 
 def torn(step, path, threads, death):

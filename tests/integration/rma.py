@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """rma.py - real one-sided programs, in which one rank comes late by a known time: who waited, in which state, for whom. And the
 same programs in which nobody is late."""
-from trace import FLAVOURS, Place, Tests, open_mpi
+from trace import FLAVOURS, Place, Tests, emulated, open_mpi
 
 RANKS = 3
 LATE_S = 0.3
@@ -100,6 +100,9 @@ def main():
     for flavour in FLAVOURS:
         with Place(flavour) as place:
             program = place.compile('rma_waits.c')
+            if emulated() and place.plain(RANKS, 'timeout', '60', program, 'fence', '0', place.dir + '/plain.dat').returncode != 0:
+                t.skip('%s: who waits in one-sided calls' % place.flavour, 'untraced, emulated, it does not return from MPI_Win_fence')
+                continue
             late(t, place, program)
             nobody_late(t, place, program)
             if flavour == 'openmpi' and open_mpi() < 5: # later ones ask the target

@@ -39,7 +39,7 @@ def surroundings():
 
 ENV.update(surroundings())
 FLAVOURS = [f for f in ('openmpi', 'mpich') if shutil.which('mpicc.' + f)]
-TIMEOUT = 120
+TIMEOUT = 120 * int(os.environ.get('SLOWER', 1))  # seconds; an emulator is many times slower
 # format/mpic.h, format/sig.h
 DEF_OP, DEF_COMM, DEF_DATATYPE, DEF_COMM_NAME, DEF_FILE, DEF_WINDOW, DEF_WINDOW_NAME = 2, 3, 4, 6, 7, 8, 9
 STARTS_REQUEST, PERSISTENT, SIZED, POLLS, FAILED = 1, 2, 16, 32, 64
@@ -129,13 +129,30 @@ def page_bytes(path):
     return len(re.sub(r'<script type="text/plain".*?</script>', '', page, flags=re.S).encode()), len(page.encode())
 
 
+def words_of(pid):
+    """The command line of a process. Who is emulated (binfmt_misc, with the name that it was called by) has two words in front."""
+    with open('/proc/%s/cmdline' % pid) as f:
+        words = f.read().split('\0')[:-1]
+    return words[2:] if words and '/qemu-' in words[0] else words
+
+
+def emulated():
+    """Whether programs of this system are run by an emulator: only of another process it can be seen."""
+    with subprocess.Popen(['sleep', '60']) as other:
+        try:
+            with open('/proc/%d/cmdline' % other.pid) as f:
+                return '/qemu-' in f.read().split('\0')[0]
+        finally:
+            other.kill()
+
+
 def agents_of(run):
     """Pids of the agents of a `mpitrace run`, once they have made themselves light."""
     for pid in filter(str.isdigit, os.listdir('/proc')):
         with contextlib.suppress(OSError):
-            with open('/proc/%s/cmdline' % pid) as f, open('/proc/%s/stat' % pid) as g:
-                words, parent = f.read().split('\0'), g.read().rsplit(')', 1)[1].split()[1]
-            if words[1:2] == ['collect'] and parent == str(run.pid) and os.sched_getscheduler(int(pid)) == os.SCHED_IDLE:
+            with open('/proc/%s/stat' % pid) as f:
+                parent = f.read().rsplit(')', 1)[1].split()[1]
+            if words_of(pid)[1:2] == ['collect'] and parent == str(run.pid) and os.sched_getscheduler(int(pid)) == os.SCHED_IDLE:
                 yield int(pid)
 
 
