@@ -205,11 +205,17 @@ static bool all_gone(const struct agent *a)
 	return true;
 }
 
-static bool step_is_over(const struct agent *a, pid_t watch_pid)
+/* Whose end is that of the step; pid 0: nobody's. */
+struct watched {
+	pid_t pid;
+	uint64_t begun;
+};
+
+static bool step_is_over(const struct agent *a, const struct watched *w)
 {
 	if (stepdir_has(a->stepdir, "done"))
 		return true;
-	return watch_pid > 0 && kill(watch_pid, 0) != 0 && errno == ESRCH && all_gone(a);
+	return w->pid > 0 && process_has_gone(w->pid, w->begun) && all_gone(a);
 }
 
 static int put_end(struct agent *a)
@@ -308,11 +314,11 @@ static void step_has_ended(struct agent *a)
 	set_priority(false);
 }
 
-static void serve(struct agent *a, pid_t watch_pid)
+static void serve(struct agent *a, const struct watched *watched)
 {
 	int64_t wait_ns = POLL_MIN_NS, began_ns = tick_sample().monotonic_ns;
 	for (;;) {
-		bool over = step_is_over(a, watch_pid); /* asked first: what is there now is all there will be */
+		bool over = step_is_over(a, watched); /* asked first: what is there now is all there will be */
 		look_beside(a);
 		if (over)
 			step_has_ended(a);
@@ -503,6 +509,7 @@ static void woken(int number)
 int agent_run(const char *stepdir, pid_t watch_pid, bool given, struct error *e)
 {
 	struct agent a = {.note_fd = -1};
+	struct watched watched = {watch_pid, watch_pid > 0 ? process_begun(watch_pid) : 0};
 	int rc = begin(&a, stepdir, given, e);
 	if (rc == 0)
 		rc = resume(&a, e);
@@ -514,7 +521,7 @@ int agent_run(const char *stepdir, pid_t watch_pid, bool given, struct error *e)
 	signal(SIGXFSZ, SIG_IGN); /* a full quota is an error of write(), recorded in the trace */
 	if (!stepdir_has(stepdir, "done"))
 		set_priority(true);
-	serve(&a, watch_pid);
+	serve(&a, &watched);
 	rc = finish(&a, e);
 	if (rc == 0)
 		forget_unsaid(a.ranks);

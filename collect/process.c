@@ -150,6 +150,19 @@ static uint64_t start_time(uint32_t pid, bool *ret_known)
 	return at != NULL ? strtoull(at, NULL, 10) : 0;
 }
 
+uint64_t process_begun(pid_t pid)
+{
+	bool known;
+	return start_time((uint32_t)pid, &known);
+}
+
+bool process_has_gone(pid_t pid, uint64_t begun)
+{
+	bool known;
+	uint64_t now = start_time((uint32_t)pid, &known);
+	return known && begun != 0 ? now != begun : kill(pid, 0) != 0 && errno == ESRCH;
+}
+
 bool process_is_over(const struct process *p)
 {
 	struct stat st;

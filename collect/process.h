@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* What the agent knows of one thread. */
 struct drained_thread {
@@ -68,6 +69,10 @@ int process_open(struct process *ret_p, const char *path, uint32_t index, struct
 void process_close(struct process *p);
 /* Map what was added since. */
 int process_refresh(struct process *p);
+/* When a process of this system began, as its kernel counts; 0: there is none, or it cannot be seen. */
+uint64_t process_begun(pid_t pid);
+/* The one that had begun then: is it over, also where nobody has waited for it yet, or another has its pid? */
+bool process_has_gone(pid_t pid, uint64_t begun);
 /* Finalised, or its pid is gone? */
 bool process_is_over(const struct process *p);
 /* Move everything final into blocks; with `all` the open segments too. Returns how many segments were drained. */

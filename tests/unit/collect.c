@@ -21,11 +21,35 @@
 #include <sys/resource.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 TestSuite(traces, .init = make_dir, .fini = remove_dir);
 TestSuite(output, .init = make_dir, .fini = remove_dir);
 TestSuite(drain, .init = make_dir, .fini = remove_dir);
+
+/* ---- who is watched ---- */
+
+Test(watched, has_gone_when_it_has_ended_whether_or_not_anybody_has_waited_for_it)
+{
+	siginfo_t info;
+	pid_t pid = fork();
+	if (pid == 0)
+		for (;;)
+			pause();
+	uint64_t begun = process_begun(pid), own = process_begun(getpid());
+	cr_expect_neq(begun, 0);
+	cr_expect_not(process_has_gone(pid, begun));
+	cr_expect_not(process_has_gone(getpid(), own));
+	cr_expect(process_has_gone(getpid(), own + 1), "another one has its pid");
+	kill(pid, SIGKILL);
+	cr_assert_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	cr_expect_eq(kill(pid, 0), 0);
+	cr_expect(process_has_gone(pid, begun), "it is there and has ended");
+	waitpid(pid, NULL, 0);
+	cr_expect(process_has_gone(pid, begun));
+	cr_expect(process_has_gone(pid, 0));
+}
 
 /* ---- output ---- */
 
