@@ -28,8 +28,21 @@ static double needed_part(const struct analysis *a, const struct issue *cause, c
 	return (row->of_many ? EXPLAINED_MIN : AS_MUCH) * (shared && a->ranks_seen > 0 ? 1 - 1.0 / a->ranks_seen : 1);
 }
 
+static bool of_other_ranks(const struct issue *x, const struct issue *y)
+{
+	for (unsigned i = 0; i < x->nranks; i++)
+		for (unsigned k = 0; k < y->nranks; k++)
+			if (x->ranks[i] == y->ranks[k])
+				return false;
+	return x->nranks > 0 && y->nranks > 0 && !x->more_ranks && !y->more_ranks;
+}
+
+/* Who computes more in all does not explain a delay that is others'. */
 static bool accounts_for(const struct analysis *a, const struct issue *cause, const struct issue *effect)
 {
+	if (issue_row(cause->issue)->replay == REPLAY_BALANCE && issue_row(effect->issue)->replay == REPLAY_CAUSER &&
+	    of_other_ranks(cause, effect))
+		return false;
 	if (cause->replayed && effect->replayed)
 		return cause->gain >= needed_part(a, cause, effect) * effect->gain;
 	if (effect->replayed && cause->loss_s / issue_total_s(a) < effect->gain)

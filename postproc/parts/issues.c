@@ -337,7 +337,7 @@ static void put_verdict(struct analysis *a, struct issue *const *order, size_t n
 	json_put_text(a->root, "verdict", text);
 }
 
-#define DELAYS_REPLAYED 5u /* the costliest: what others wait for it is not what the run would gain */
+#define DELAYS_REPLAYED 3u /* the costliest: what others wait for it is not what the run would gain */
 
 /* Of the costliest places that make others wait that which gains most; the costliest where no replay tells. */
 static int find_main_delay(struct analysis *a)

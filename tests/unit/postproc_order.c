@@ -190,6 +190,21 @@ Test(order, of_work_that_would_be_shared_is_before_what_would_be_gone)
 	cr_expect_str_eq(first_of_gains(2, both, (double[]){0.3, 0.17}, (double[]){9, 9}), "delay");
 }
 
+/* Rank 0 computes more in all, and rank 3 delays others. */
+Test(order, of_a_delay_of_other_ranks_is_not_behind_uneven_work)
+{
+	const struct analysis run = {.threads_ns = 100e9, .longest_region_ns = 25e9, .ranks_seen = 4};
+	struct issue all[2] = {{.found = true, .issue = "load_imbalance", .replayed = true, .gain = 0.19, .nranks = 1},
+			       {.found = true, .issue = "delay", .replayed = true, .gain = 0.3, .nranks = 1}};
+	struct issue *order[2];
+	all[1].ranks[0] = 3;
+	cr_assert_eq(issues_order(&run, all, 2, order), 2);
+	cr_expect_str_eq(order[0]->issue, "delay");
+	all[1].ranks[0] = 0;
+	cr_assert_eq(issues_order(&run, all, 2, order), 2);
+	cr_expect_str_eq(order[0]->issue, "load_imbalance");
+}
+
 Test(order, ends_where_causes_go_round)
 {
 	static const char *const round[] = {"serialization", "late_sender", "synchronization_heavy"};
