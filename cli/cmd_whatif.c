@@ -147,7 +147,7 @@ static int take_ranks(struct whatif *x)
 		double computing = json_number_or(row, "useful_s", 0),
 		       wait = json_number_or(row, "processor_wait_s", 0);
 		double lived = computing + json_number_or(row, "mpi_s", 0) + json_number_or(row, "tracing_s", 0);
-		if (vec_push(&x->ranks, (struct replay_rank){computing, lived, wait}) < 0)
+		if (vec_push(&x->ranks, (struct replay_rank){computing, lived, wait, 0}) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -159,6 +159,12 @@ static int issue_of(struct whatif *x, const cJSON *row, struct replay_issue *ret
 	for (const cJSON *site = json_first(row, "callsites"); site != NULL; site = site->next)
 		if (vec_push(&x->sites, (uint32_t)json_number_of(site)) < 0)
 			return -ENOMEM;
+	for (size_t i = 0; i < x->ranks.n; i++)
+		x->ranks.at[i].slower = 0;
+	for (const cJSON *rank = json_first(row, "ranks"); rank != NULL; rank = rank->next)
+		if (json_number_of(rank) >= 0 && json_number_of(rank) < (double)x->ranks.n)
+			x->ranks.at[(size_t)json_number_of(rank)].slower =
+				json_number_or(json_item(row, "metric"), "value", 0);
 	*ret_issue = (struct replay_issue){json_text(row, "issue", ""), states_of(row), x->sites.at,
 					   (uint32_t)x->sites.n,	x->ranks.at,	(uint32_t)x->ranks.n};
 	return 0;

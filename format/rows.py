@@ -10,7 +10,7 @@ import sys
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
 ORDERS = ('first', 'time', 'last')
 SEEN = ('useful', 'wait', 'caused', 'mpi', 'sent', 'tracing', 'processor', 'polling', 'by_size')
-REPLAYS = ('none', 'balance', 'waits', 'causer', 'processors', 'barriers')
+REPLAYS = ('none', 'balance', 'waits', 'causer', 'processors', 'barriers', 'ranks')
 MUST = {'issues': {'phrase', 'order', 'holds when'}, 'waits': {'title', 'meaning', 'time', 'who'},
         'efficiencies': {'title', 'formula', 'good', 'low'}}
 MAY = {'issues': {'wrong', 'of totals', 'kind', 'explains', 'seen in', 'pairs', 'replay', 'bound', 'of many'}, 'waits': {'part of', 'collective'},

@@ -274,7 +274,7 @@ void issue_slow_node(const struct analysis *a, struct issue *f)
 		f->nranks = 0;
 		for (uint32_t r = 0; r < a->step->nranks; r++)
 			if (a->step->ranks[r] != NULL && a->step->ranks[r]->node == i)
-				issue_add_rank(f, r);
+				issue_add_another_rank(f, r);
 		snprintf(f->what, sizeof(f->what),
 			 "All ranks on node %.64s compute %.2f times as long as those on the other nodes.",
 			 a->step->nodes.at[i].name, here / there);

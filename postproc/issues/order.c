@@ -8,8 +8,9 @@
 #include <string.h>
 
 #define EXPLAINED_MIN 0.5 /* of what is explained */
-#define AS_MUCH 0.8	  /* where both are replayed, and what is explained has that one cause */
-#define BOUND_COUNTS 0.5
+#define AS_MUCH 0.8	  /* where both are replayed, and what is explained has one cause */
+#define OF_MANY 0.33	  /* and where it has several at a time */
+#define PART_COUNTS 0.5	  /* what cannot all be gained, or not by one repair */
 
 /* Negative, 0 for what costs time, positive. */
 static int tier(const struct issue *f)
@@ -25,7 +26,7 @@ static double needed_part(const struct analysis *a, const struct issue *cause, c
 {
 	const struct issue_row *row = issue_row(effect->issue);
 	bool shared = issue_row(cause->issue)->replay == REPLAY_BALANCE && row->replay == REPLAY_CAUSER;
-	return (row->of_many ? EXPLAINED_MIN : AS_MUCH) * (shared && a->ranks_seen > 0 ? 1 - 1.0 / a->ranks_seen : 1);
+	return (row->of_many ? OF_MANY : AS_MUCH) * (shared && a->ranks_seen > 0 ? 1 - 1.0 / a->ranks_seen : 1);
 }
 
 static bool of_other_ranks(const struct issue *x, const struct issue *y)
@@ -67,13 +68,12 @@ static bool explains_it(const struct analysis *a, const struct issue *cause, con
 	       accounts_for(a, cause, effect);
 }
 
-/* By what it gains; of what could be gained at most a part. */
+/* By what it gains; of what could be gained at most, or not by one repair, a part. */
 static double weight(const struct analysis *a, const struct issue *f)
 {
-	if (f->replayed)
-		return f->gain;
-	return f->loss_s / (f->of_s > 0 ? f->of_s : issue_total_s(a)) *
-	       (issue_row(f->issue)->is_bound ? BOUND_COUNTS : 1);
+	const struct issue_row *row = issue_row(f->issue);
+	double share = f->replayed ? f->gain : f->loss_s / (f->of_s > 0 ? f->of_s : issue_total_s(a));
+	return share * (row->of_many || (row->is_bound && !f->replayed) ? PART_COUNTS : 1);
 }
 
 /* Of those in the same tier that is not about time the score says more. */

@@ -159,14 +159,18 @@ static struct replay_rank *rank_times(const struct analysis *a)
 	for (uint32_t r = 0; ranks != NULL && r < a->step->nranks; r++) {
 		const struct process *p = a->step->ranks[r];
 		double wait_ns = p != NULL && p->processor_wait_ns > 0 ? p->processor_wait_ns : 0;
-		ranks[r] = (struct replay_rank){a->ranks[r].useful_ns, a->ranks[r].region_ns, wait_ns};
+		ranks[r] = (struct replay_rank){a->ranks[r].useful_ns, a->ranks[r].region_ns, wait_ns, 0};
 	}
 	return ranks;
 }
 
 /* Without a replay that tells it, it stays unknown. */
-static int find_gain(const struct analysis *a, const struct replay_rank *ranks, struct issue *f)
+static int find_gain(const struct analysis *a, struct replay_rank *ranks, struct issue *f)
 {
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		ranks[r].slower = 0;
+	for (unsigned i = 0; i < f->nranks; i++)
+		ranks[f->ranks[i]].slower = f->value;
 	struct replay_issue issue = {f->issue, f->states, f->sites, f->nsites, ranks, a->step->nranks};
 	struct replay_result r;
 	if (!f->found || a->replay == NULL)

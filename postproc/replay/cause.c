@@ -25,14 +25,21 @@ static void put_times(const struct replay_issue *issue, enum where where, struct
 	}
 }
 
+static void as_others(const struct replay_issue *issue, struct replay_times *times)
+{
+	for (uint32_t i = 0; i < issue->nranks; i++)
+		times[i] = (struct replay_times){issue->ranks[i].slower > 0 ? 1 / issue->ranks[i].slower : 1, 1};
+}
+
 int replay_without_issue(const struct replay_issue *issue, struct replay_change *ret_change)
 {
 	const struct issue_row *row = issue_row(issue->name);
 	enum issue_replay how = row != NULL ? row->replay : REPLAY_NONE;
 	bool of_site = how == REPLAY_CAUSER;
+	bool of_ranks = how == REPLAY_PROCESSORS || how == REPLAY_RANKS;
 	bool at_sites = of_site || how == REPLAY_BARRIERS;
 	if (how == REPLAY_NONE || (at_sites && issue->ncallsites == 0) || (how == REPLAY_WAITS && issue->states == 0) ||
-	    (how == REPLAY_PROCESSORS && issue->nranks == 0))
+	    (of_ranks && issue->nranks == 0))
 		return -ENOENT;
 	*ret_change = REPLAY_AS_IT_WAS;
 	ret_change->even = how == REPLAY_BALANCE;
@@ -40,13 +47,16 @@ int replay_without_issue(const struct replay_issue *issue, struct replay_change 
 	ret_change->causer_site = of_site ? issue->callsites[0] : REPLAY_ANY;
 	ret_change->open_sites = issue->callsites;
 	ret_change->nopen_sites = how == REPLAY_BARRIERS ? issue->ncallsites : 0;
-	if (how != REPLAY_PROCESSORS)
+	if (!of_ranks)
 		return 0;
 	ret_change->times = calloc(issue->nranks, sizeof(*ret_change->times));
 	if (ret_change->times == NULL)
 		return -ENOMEM;
 	ret_change->ntimes = issue->nranks;
-	put_times(issue, IN_ALL, ret_change->times);
+	if (how == REPLAY_RANKS)
+		as_others(issue, ret_change->times);
+	else
+		put_times(issue, IN_ALL, ret_change->times);
 	return 0;
 }
 
@@ -81,7 +91,7 @@ int replay_predict_without(struct replay *r, const struct replay_issue *issue, s
 	if (code < 0)
 		return code;
 	code = replay_predict(r, &change, ret_result);
-	if (code == 0 && change.times != NULL)
+	if (code == 0 && issue_row(issue->name)->replay == REPLAY_PROCESSORS)
 		code = widen(r, issue, &change, ret_result);
 	replay_change_done(&change);
 	return code;

@@ -64,9 +64,10 @@ struct replay_result {
 	uint64_t given_up;	    /* calls of which what they needed never came */
 };
 
-/* Of a rank, in one unit: computing, all of its time, and of that what it was ready and had no processor. */
+/* Of a rank, in one unit: computing, all of its time, and of that what it was ready and had no processor. slower: so
+ * many times as long as others it computes, by the issue that is asked for; 0: it is none of its ranks. */
 struct replay_rank {
-	double computing, lived, processor_wait;
+	double computing, lived, processor_wait, slower;
 };
 
 /* An issue of the analysis. */

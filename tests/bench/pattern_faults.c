@@ -1,6 +1,6 @@
-/* pattern_faults.c - a program with one to three faults of six kinds, drawn from the seed, as the user of a trace would
- * have to find them. The same program without one of them (options.without) is the truth of what that fault costs: all
- * else is drawn the same. */
+/* pattern_faults.c - a program with one to three faults of eight kinds, drawn from the seed, as the user of a trace
+ * would have to find them. The same program without one of them (options.without) is the truth of what that fault
+ * costs: all else is drawn the same. */
 #include "calls.h"
 #include "patterns.h"
 
@@ -8,13 +8,15 @@
 
 #define CALLS_A_ROUND 16u
 #define ROUNDS_MIN 40u
-#define WORK (200 * US) /* of each rank, in each round */
-#define MESSAGE 4096u	/* doubles */
-#define LARGE 200000u	/* doubles: no library sends so much before the receiver asks for it */
+#define WORK (200 * US)	  /* of each rank, in each round */
+#define SMALL_PS (2 * US) /* of a message of one number, more or less */
+#define MESSAGE 4096u	  /* doubles */
+#define LARGE 200000u	  /* doubles: no library sends so much before the receiver asks for it */
 
-enum kind { UNEVEN, LATE_SEND, LATE_RECEIVE, IN_TURN, LATE_ROOT, BARRIER, KINDS };
+enum kind { UNEVEN, LATE_SEND, LATE_RECEIVE, IN_TURN, LATE_ROOT, BARRIER, SLOW_NODE, SMALL, KINDS };
 
-static const char *const names[KINDS] = {"uneven", "late_send", "late_receive", "in_turn", "late_root", "barrier"};
+static const char *const names[KINDS] = {"uneven",    "late_send", "late_receive", "in_turn",
+					 "late_root", "barrier",   "slow_node",	   "small"};
 
 /* work: what of it is in the wrong place. */
 struct fault {
@@ -68,11 +70,14 @@ static void meet(struct faulty *f, unsigned line)
 	coll_of_all(f->s, line, sum, 100 * NS);
 }
 
-/* All compute the same; uneven: one what is everybody's. */
+/* All compute the same; uneven: one what is everybody's; on a slow node: longer. */
 static void work(struct faulty *f)
 {
-	const struct fault *x = &f->of[UNEVEN];
+	const struct fault *x = &f->of[UNEVEN], *slow = &f->of[SLOW_NODE];
 	all_compute(f, WORK);
+	for (uint32_t i = 0; i < f->ranks; i++)
+		if (slow->there && synth_node_of(f->s, i) == synth_node_of(f->s, slow->rank))
+			compute(f->s, i, slow->work);
 	if (x->there)
 		compute(f->s, x->rank, x->work);
 	else if (x->planted)
@@ -208,6 +213,32 @@ static void halves(struct faulty *f)
 	meet(f, __LINE__);
 }
 
+/* Of each pair one sends a number after the other, where all of them fit into one message. */
+static void count_out(struct faulty *f)
+{
+	struct synth *s = f->s;
+	const struct fault *x = &f->of[SMALL];
+	uint64_t messages = !x->planted ? 0 : x->there ? x->work / SMALL_PS : 1;
+	for (uint64_t k = 0; k < messages; k++)
+		for (uint32_t i = 0; i + 1 < f->ranks; i += 2) {
+			const uint64_t send[5] = {sig_head(OP_Send, SIG_SEND, 0, 0, 0, 0), synth_address(__LINE__),
+						  sig_pair(WORLD, i + 1), sig_pair(4, TYPE_DOUBLE), 1};
+			const uint64_t recv[6] = {sig_head(OP_Recv, SIG_RECV, SIG_SIZED, 0, 0, 0),
+						  synth_address(__LINE__),
+						  sig_pair(WORLD, i),
+						  sig_pair(4, TYPE_DOUBLE),
+						  1,
+						  BYTES_DOUBLE};
+			uint64_t sent = begin(s, i), waits = begin(s, i + 1);
+			uint64_t over =
+				later(waits, sent + transfer(s, i, i + 1, BYTES_DOUBLE)) + synth_vary(s, FINISH);
+			synth_call(s, i, send, 5, sent, over);
+			synth_call(s, i + 1, recv, 6, waits, over);
+		}
+	if (x->planted)
+		meet(f, __LINE__);
+}
+
 /* Times vary by a tenth of what they do in other patterns: what is planted is to be the worst that there is. */
 static void be_quiet(struct synth *s)
 {
@@ -233,6 +264,7 @@ void pattern_faults(struct synth *s, uint64_t events)
 		take_turns(&f);
 		broadcast(&f);
 		halves(&f);
+		count_out(&f);
 		synth_round(s, s->ranks[0].now_ps);
 	}
 }

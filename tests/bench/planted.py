@@ -29,6 +29,8 @@ NAMES = {
     'in_turn': ('serialization', 'late_sender', 'delay'),
     'late_root': ('collective_root_bottleneck', 'load_imbalance', 'delay'),
     'barrier': ('barrier_imbalance', 'delay'),
+    'slow_node': ('slow_node', 'load_imbalance'),
+    'small': ('small_message_overhead',),
 }
 # Of no single place: repaired, all such faults are.
 OF_MANY = ('load_imbalance', 'synchronization_heavy', 'late_sender')
@@ -36,8 +38,8 @@ OF_MANY = ('load_imbalance', 'synchronization_heavy', 'late_sender')
 
 def generate(folder, seed, without=()):
     shape = random.Random(seed)
-    ranks = shape.choice((2, 3, 4, 6, 8, 12, 16))
-    words = ['--pattern', 'faults', '--ranks', ranks, '--nodes', shape.choice((1, 1, 2)), '--events-per-rank', 5000, '--seed', seed]
+    ranks = shape.choice((4, 6, 8, 12, 16, 24))
+    words = ['--pattern', 'faults', '--ranks', ranks, '--nodes', shape.choice((3, 4)), '--events-per-rank', 5000, '--seed', seed]
     for n in without:
         words += ['--without', n]
     out = subprocess.run([GENERATE, *map(str, words), '-o', folder], check=True, capture_output=True, text=True).stdout

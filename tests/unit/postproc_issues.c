@@ -361,3 +361,35 @@ Test(issues, that_blame_moving_data_explain_their_seconds)
 		cJSON_Delete(root);
 	}
 }
+
+/* In each of 50 steps so many messages of 8 bytes one after the other, 5 us each, and at another place a large one. */
+static cJSON *small_ones(unsigned messages)
+{
+	struct program *p = program_create(2, 1);
+	double t = 10;
+	for (unsigned step = 0; step < 50; step++) {
+		for (unsigned i = 0; i < messages; i++, t += 5)
+			message(p, 0, 1, t, t, 8, 5);
+		struct call large = {.from_us = t, .to_us = t + 100, .bytes = 1000000, .line = 8};
+		large.op = "MPI_Send", large.peer = 1;
+		program_send(p, 0, large);
+		large.op = "MPI_Recv", large.peer = 0, large.line = 9;
+		program_recv(p, 1, large);
+		t += 200;
+	}
+	return analyse_program(p, t + 10);
+}
+
+/* The mean of all messages is 48 KB and more. */
+Test(issues, of_many_small_messages_are_seen_beside_few_large_ones)
+{
+	cJSON *many = small_ones(20), *few = small_ones(1);
+	const cJSON *issue = find_text(many, "issues", "issue", "small_message_overhead");
+	cr_assert_not_null(issue);
+	cr_expect_not_null(strstr(cJSON_GetObjectItem(issue, "what")->valuestring, "1,000 messages of 8 bytes"), "%s",
+			   cJSON_GetObjectItem(issue, "what")->valuestring);
+	cr_expect_float_eq(field(issue, "loss_s"), 2 * 1000 * 5e-6, 1e-4, "sends and receives, not the large ones");
+	cr_expect_null(find_text(few, "issues", "issue", "small_message_overhead"));
+	cJSON_Delete(many);
+	cJSON_Delete(few);
+}

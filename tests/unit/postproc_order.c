@@ -170,13 +170,13 @@ Test(order, of_what_could_be_gained_at_most_is_behind_what_is_known_to_gain_half
 }
 
 /* Waiting at collectives comes from many places: the first of them stands before it. A barrier is one of its own. */
-Test(order, of_waits_that_have_many_causes_is_behind_the_one_that_gains_half_of_them)
+Test(order, of_waits_that_have_many_causes_is_behind_the_one_that_gains_a_third_of_them)
 {
 	static const char *const many[] = {"load_imbalance", "late_sender", "synchronization_heavy"};
 	static const char *const barrier[] = {"delay", "barrier_imbalance"};
 	cr_expect_str_eq(first_of_gains(3, many, (double[]){0.155, 0.2, 0.3}, (double[]){9, 9, 30}), "late_sender",
-			 "and not the first that gains half");
-	cr_expect_str_eq(first_of_gains(3, many, (double[]){0.14, 0.1, 0.3}, (double[]){9, 9, 30}),
+			 "and not the first that gains a third");
+	cr_expect_str_eq(first_of_gains(3, many, (double[]){0.09, 0.08, 0.3}, (double[]){9, 9, 30}),
 			 "synchronization_heavy");
 	cr_expect_str_eq(first_of_gains(2, barrier, (double[]){0.15, 0.28}, (double[]){9, 9}), "barrier_imbalance");
 	cr_expect_str_eq(first_of_gains(2, barrier, (double[]){0.25, 0.28}, (double[]){9, 9}), "delay");

@@ -282,7 +282,7 @@ Test(replay, without_waiting_for_processors_ranks_compute_in_their_own_time)
 	double end_us;
 	struct program *p = uneven(1, &end_us);
 	struct replay *r = replay_of(p, end_us, 1000000, NULL);
-	struct replay_rank ranks[4] = {{100, 310, 0}, {300, 310, 200}, {100, 310, NAN}, {100, 310, 0}};
+	struct replay_rank ranks[4] = {{100, 310, 0, 0}, {300, 310, 200, 0}, {100, 310, NAN, 0}, {100, 310, 0, 0}};
 	struct replay_issue issue = {"busy_processors", 0, NULL, 0, ranks, 4};
 	struct replay_result x;
 	cr_assert_eq(replay_predict_without(r, &issue, &x), 0);
@@ -294,6 +294,23 @@ Test(replay, without_waiting_for_processors_ranks_compute_in_their_own_time)
 	cr_expect_lt(fabs(x.gain), 1e-6);
 	issue.nranks = 0;
 	cr_expect_eq(replay_predict_without(r, &issue, &x), -ENOENT);
+	replay_destroy(r);
+}
+
+Test(replay, without_a_slow_node_its_ranks_compute_as_others_do)
+{
+	double end_us;
+	struct program *p = uneven(1, &end_us);
+	struct replay *r = replay_of(p, end_us, 1000000, NULL);
+	struct replay_rank ranks[4] = {{0}};
+	struct replay_issue issue = {"slow_node", 0, NULL, 0, ranks, 4};
+	struct replay_result x;
+	ranks[1].slower = 3;
+	cr_assert_eq(replay_predict_without(r, &issue, &x), 0);
+	near(x.predicted_s, 110e-6 * STEPS, 0.02, "as others");
+	ranks[1].slower = 0;
+	cr_assert_eq(replay_predict_without(r, &issue, &x), 0);
+	cr_expect_lt(fabs(x.gain), 1e-6);
 	replay_destroy(r);
 }
 
