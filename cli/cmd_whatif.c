@@ -165,8 +165,10 @@ static int issue_of(struct whatif *x, const cJSON *row, struct replay_issue *ret
 		if (json_number_of(rank) >= 0 && json_number_of(rank) < (double)x->ranks.n)
 			x->ranks.at[(size_t)json_number_of(rank)].slower =
 				json_number_or(json_item(row, "metric"), "value", 0);
-	*ret_issue = (struct replay_issue){json_text(row, "issue", ""), states_of(row), x->sites.at,
-					   (uint32_t)x->sites.n,	x->ranks.at,	(uint32_t)x->ranks.n};
+	double loss = json_number_or(row, "loss_s", 0) / fmax(1e-9, json_number_or(row, "loss_of_s", 0));
+	*ret_issue = (struct replay_issue){
+		json_text(row, "issue", ""), states_of(row), loss, x->sites.at, (uint32_t)x->sites.n, x->ranks.at,
+		(uint32_t)x->ranks.n};
 	return 0;
 }
 
@@ -182,7 +184,8 @@ static int wish_issue(struct whatif *x, const struct wish *wish)
 		if (replay_without_issue(&issue, &c) < 0)
 			return complain(x->path, "\"%s\": no replay tells what the run would be without it",
 					wish->text);
-		x->change.even |= c.even;
+		x->change.balance |= c.balance;
+		x->change.most_gain = x->wishes.n == 1 ? c.most_gain : 0;
 		for (uint32_t i = 0; i < c.nopen_sites; i++)
 			if (vec_push(&x->open_sites, c.open_sites[i]) < 0)
 				return -ENOMEM;

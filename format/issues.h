@@ -31,7 +31,7 @@ enum issue_seen {
 /* What is otherwise in a replay of the run without it (postproc/replay/). */
 enum issue_replay {
 	REPLAY_NONE,	 /* no replay tells */
-	REPLAY_BALANCE,	 /* ranks compute as long as each other in all */
+	REPLAY_BALANCE,	 /* ranks compute as long as each other */
 	REPLAY_WAITS,	 /* who caused the waits that it is made of computes so much less */
 	REPLAY_CAUSER,	 /* ranks compute less before its first call site, as far as others waited for that */
 	REPLAY_BARRIERS, /* nobody waits at its call sites */

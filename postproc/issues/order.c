@@ -21,12 +21,14 @@ static int tier(const struct issue *f)
 }
 
 /* How much of what the effect gains its cause must. Work that ranks share is not gone, as that which delays others
- * would be: of two ranks half of it stays. */
+ * would be: of two ranks half of it stays. And it says of the same rank more than one call site does. */
 static double needed_part(const struct analysis *a, const struct issue *cause, const struct issue *effect)
 {
 	const struct issue_row *row = issue_row(effect->issue);
 	bool shared = issue_row(cause->issue)->replay == REPLAY_BALANCE && row->replay == REPLAY_CAUSER;
-	return (row->of_many ? OF_MANY : AS_MUCH) * (shared && a->ranks_seen > 0 ? 1 - 1.0 / a->ranks_seen : 1);
+	if (shared && a->ranks_seen > 0)
+		return EXPLAINED_MIN * (1 - 1.0 / a->ranks_seen);
+	return row->of_many ? OF_MANY : AS_MUCH;
 }
 
 static bool of_other_ranks(const struct issue *x, const struct issue *y)

@@ -171,17 +171,17 @@ static int find_gain(const struct analysis *a, struct replay_rank *ranks, struct
 		ranks[r].slower = 0;
 	for (unsigned i = 0; i < f->nranks; i++)
 		ranks[f->ranks[i]].slower = f->value;
-	struct replay_issue issue = {f->issue, f->states, f->sites, f->nsites, ranks, a->step->nranks};
+	struct replay_issue issue = {f->issue, f->states,      f->loss_s / loss_of_s(a, f), f->sites, f->nsites,
+				     ranks,    a->step->nranks};
 	struct replay_result r;
 	if (!f->found || a->replay == NULL)
 		return 0;
 	int code = replay_predict_without(a->replay, &issue, &r);
 	if (code < 0)
 		return code == -ENOENT ? 0 : code;
-	bool shares = issue_row(f->issue)->replay == REPLAY_BALANCE; /* what is done less here is done more there */
-	f->replayed = r.gain > -CONTRADICTED || shares;
-	f->gain = shares ? fmax(0, r.gain) : r.gain;
-	f->gain_s = shares ? fmax(0, r.gain_s) : r.gain_s;
+	f->replayed = r.gain > -CONTRADICTED;
+	f->gain = r.gain;
+	f->gain_s = r.gain_s;
 	f->gain_low = r.gain_low;
 	f->gain_high = r.gain_high;
 	return 0;
@@ -364,7 +364,7 @@ static int find_main_delay(struct analysis *a)
 			return 0;
 		below = most;
 		uint32_t site = best / DELAY_KINDS;
-		struct replay_issue issue = {"delay", 0, &site, 1, NULL, 0};
+		struct replay_issue issue = {"delay", 0, 0, &site, 1, NULL, 0};
 		struct replay_result r = {.gain = NAN};
 		int code = a->replay == NULL ? 0 : replay_predict_without(a->replay, &issue, &r);
 		if (code < 0)

@@ -42,9 +42,10 @@ int replay_without_issue(const struct replay_issue *issue, struct replay_change 
 	    (of_ranks && issue->nranks == 0))
 		return -ENOENT;
 	*ret_change = REPLAY_AS_IT_WAS;
-	ret_change->even = how == REPLAY_BALANCE;
+	ret_change->balance = how == REPLAY_BALANCE;
 	ret_change->without_states = of_site ? UINT32_MAX : how == REPLAY_WAITS ? issue->states : 0;
 	ret_change->causer_site = of_site ? issue->callsites[0] : REPLAY_ANY;
+	ret_change->most_gain = how == REPLAY_BALANCE ? issue->loss : 0;
 	ret_change->open_sites = issue->callsites;
 	ret_change->nopen_sites = how == REPLAY_BARRIERS ? issue->ncallsites : 0;
 	if (!of_ranks)

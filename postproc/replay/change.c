@@ -68,73 +68,6 @@ static int balance(const struct interval *v, float *gaps)
 	return code;
 }
 
-/* ---- uneven work ---- */
-
-/* Computing before calls of one site. */
-struct work {
-	double sum_ns, own_ns; /* of all tracks; of one */
-	uint32_t own;	       /* its calls */
-};
-
-struct works {
-	VEC(struct work) at; /* by call site; the first: of no known one */
-	double sum_ns;
-};
-
-static uint32_t work_of(const struct event *x)
-{
-	return x->callsite == REPLAY_ANY ? 0 : x->callsite + 1;
-}
-
-static int sum_work(const struct interval *v, const float *gaps, struct works *w)
-{
-	for (uint32_t i = 0; i < v->n; i++) {
-		if (vec_reach(&w->at, work_of(&v->events[i])) < 0)
-			return -ENOMEM;
-		w->at.at[work_of(&v->events[i])].sum_ns += (double)gaps[i];
-		w->sum_ns += (double)gaps[i];
-	}
-	return 0;
-}
-
-/* What the track computes more or less than the mean goes where it does so, in proportion; what of that is made up for
- * elsewhere stays. */
-static void even_track(const struct interval *v, const struct track *t, float *gaps, struct works *w)
-{
-	double own = 0, more = 0, less = 0;
-	for (size_t i = 0; i < w->at.n; i++)
-		w->at.at[i].own_ns = w->at.at[i].own = 0;
-	for (uint32_t i = t->first; i < t->first + t->n; i++) {
-		struct work *x = &w->at.at[work_of(&v->events[i])];
-		x->own_ns += (double)gaps[i];
-		x->own++;
-		own += (double)gaps[i];
-	}
-	for (size_t i = 0; i < w->at.n; i++) {
-		const struct work *x = &w->at.at[i];
-		double d = x->own > 0 ? x->own_ns - x->sum_ns / v->ntracks : 0;
-		*(d > 0 ? &more : &less) += fabs(d);
-	}
-	double excess = own - w->sum_ns / v->ntracks, most = excess > 0 ? more : less;
-	double part = most > 0 ? fmin(1, fabs(excess) / most) : 0;
-	for (uint32_t i = t->first; i < t->first + t->n; i++) {
-		const struct work *x = &w->at.at[work_of(&v->events[i])];
-		double mean = x->sum_ns / v->ntracks, to = x->own_ns + part * (mean - x->own_ns);
-		if ((x->own_ns > mean) == (excess > 0))
-			gaps[i] = (float)(x->own_ns > 0 ? gaps[i] * to / x->own_ns : to / x->own);
-	}
-}
-
-static int even(const struct interval *v, float *gaps)
-{
-	struct works w = {0};
-	int code = sum_work(v, gaps, &w);
-	for (uint32_t i = 0; i < v->ntracks && code == 0; i++)
-		even_track(v, &v->tracks[i], gaps, &w);
-	vec_done(&w.at);
-	return code;
-}
-
 /* ---- waits that are not there ---- */
 
 static bool is_blamed(const struct blame *b, const struct replay_change *c)
@@ -265,8 +198,6 @@ float *change_gaps(const struct interval *v, const struct replay_change *change)
 		multiply_all(v, change, gaps);
 	if (code == 0 && change->balance)
 		code = balance(v, gaps);
-	if (code == 0 && change->even)
-		code = even(v, gaps);
 	if (code == 0)
 		return gaps;
 	free(gaps);

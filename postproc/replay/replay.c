@@ -138,8 +138,9 @@ int replay_predict(struct replay *r, const struct replay_change *change, struct 
 	double gain = 1 - share(x.recorded_ns, r->unchanged.recorded_ns),
 	       other = 1 - share(x.model_ns, r->unchanged.model_ns);
 	double whole_s = (double)r->recorded_ns / 1e9;
-	gain = r->unchanged.recorded_ns > 0 ? gain : 0;
-	other = r->unchanged.model_ns > 0 ? other : 0;
+	double most = change->most_gain > 0 ? change->most_gain : INFINITY;
+	gain = r->unchanged.recorded_ns > 0 ? fmin(gain, most) : 0;
+	other = r->unchanged.model_ns > 0 ? fmin(other, most) : 0;
 	*ret_result = (struct replay_result){
 		.recorded_s = whole_s,
 		.replayed_s = whole_s * share(r->unchanged.model_ns, recorded),

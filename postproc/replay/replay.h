@@ -39,7 +39,6 @@ struct replay_change {
 	uint32_t nfactors;
 	double bandwidth, latency; /* times that of the run; of messages between nodes, of all on a single node */
 	bool balance;		   /* between two calls in which all ranks meet, all compute as long as their mean */
-	bool even;		   /* in all they do: who computes more does less of what others do less of */
 	bool free_transfers;	   /* what is needed is there at once, and calls take no time beyond it */
 	/* Waits of these states (bit n: state n of enum wait_state, SPEC.md) are taken out of who caused them: the
 	 * causer computes so much less before. causer_site: only before calls there; REPLAY_ANY: all. */
@@ -47,6 +46,7 @@ struct replay_change {
 	uint32_t causer_site;
 	const uint32_t *open_sites; /* collectives that all enter as they come, and nobody waits in */
 	uint32_t nopen_sites;
+	double most_gain;	    /* share of the run: no more than that is gained; 0: whatever it is */
 	struct replay_times *times; /* by rank; NULL: they are what they were */
 	uint32_t ntimes;
 };
@@ -74,6 +74,9 @@ struct replay_rank {
 struct replay_issue {
 	const char *name;
 	uint32_t states; /* that it is made of, as without_states */
+	/* Share of all ranks' time. Phase by phase, work that comes to each in turn is shared as well: no more than
+	 * this is that of uneven work. */
+	double loss;
 	const uint32_t *callsites;
 	uint32_t ncallsites;
 	const struct replay_rank *ranks;

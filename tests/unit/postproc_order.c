@@ -186,8 +186,8 @@ Test(order, of_waits_that_have_many_causes_is_behind_the_one_that_gains_a_third_
 Test(order, of_work_that_would_be_shared_is_before_what_would_be_gone)
 {
 	static const char *const both[] = {"delay", "load_imbalance"};
-	cr_expect_str_eq(first_of_gains(2, both, (double[]){0.3, 0.19}, (double[]){9, 9}), "load_imbalance");
-	cr_expect_str_eq(first_of_gains(2, both, (double[]){0.3, 0.17}, (double[]){9, 9}), "delay");
+	cr_expect_str_eq(first_of_gains(2, both, (double[]){0.3, 0.12}, (double[]){9, 9}), "load_imbalance");
+	cr_expect_str_eq(first_of_gains(2, both, (double[]){0.3, 0.11}, (double[]){9, 9}), "delay");
 }
 
 /* Rank 0 computes more in all, and rank 3 delays others. */
