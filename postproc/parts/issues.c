@@ -254,15 +254,17 @@ static bool is_named(const uint32_t *list, unsigned n, uint32_t x)
 static void put_worst(const struct analysis *a, cJSON *row, const struct issue *f)
 {
 	const struct wait_row *worst = NULL;
+	bool delays = issue_row(f->issue)->replay == REPLAY_CAUSER; /* others wait, and elsewhere */
 	if (strcmp(f->issue, "death") == 0) /* when it was is said; no wait before that is the worst */
 		return;
 	for (size_t i = 0; i < a->tally.waits.rows.n && f->loss_s > 0; i++) {
 		const struct wait_row *r = &a->tally.waits.rows.at[i];
 		if (f->states != 0 && (f->states & 1u << r->state) == 0)
 			continue;
-		bool here = f->nsites > 0 ? is_named(f->sites, f->nsites, r->site)
-					  : is_named(f->ranks, f->nranks, r->rank) ||
-						    is_named(f->ranks, f->nranks, r->causer);
+		bool caused = is_named(f->ranks, f->nranks, r->causer);
+		bool here = delays	    ? caused
+			    : f->nsites > 0 ? is_named(f->sites, f->nsites, r->site)
+					    : caused || is_named(f->ranks, f->nranks, r->rank);
 		if (here && r->worst_ns > 0 && (worst == NULL || r->worst_ns > worst->worst_ns))
 			worst = r;
 	}
