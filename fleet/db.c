@@ -40,6 +40,17 @@ sqlite3_stmt *fleet_prepare(struct fleet *f, const char *sql, struct error *e)
 	return s;
 }
 
+int fleet_run_on(struct fleet *f, const char *sql, int64_t day, struct error *e)
+{
+	sqlite3_stmt *s = fleet_prepare(f, sql, e);
+	if (s == NULL)
+		return -EIO;
+	sqlite3_bind_int64(s, 1, day);
+	int rc = sqlite3_step(s) == SQLITE_DONE ? 0 : fleet_fail(f, e);
+	sqlite3_finalize(s);
+	return rc;
+}
+
 double fleet_number(struct fleet *f, const char *sql, double fallback)
 {
 	sqlite3_stmt *s = fleet_prepare(f, sql, NULL);

@@ -46,5 +46,7 @@ int fleet_fail(const struct fleet *f, struct error *e);
 int fleet_run(struct fleet *f, const char *sql, struct error *e);
 /* NULL with text in e. */
 sqlite3_stmt *fleet_prepare(struct fleet *f, const char *sql, struct error *e);
+/* A statement with a day in it, which gives no rows. 0 or -EIO, with text. */
+int fleet_run_on(struct fleet *f, const char *sql, int64_t day, struct error *e);
 /* The first column of the first row, or fallback. */
 double fleet_number(struct fleet *f, const char *sql, double fallback);

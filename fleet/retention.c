@@ -27,23 +27,12 @@ static const char *const steps[] = {
 	("DELETE" GOING),
 };
 
-static int run(struct fleet *f, const char *sql, int64_t day, struct error *e)
-{
-	sqlite3_stmt *s = fleet_prepare(f, sql, e);
-	if (s == NULL)
-		return -EIO;
-	sqlite3_bind_int64(s, 1, day);
-	int rc = sqlite3_step(s) == SQLITE_DONE ? 0 : fleet_fail(f, e);
-	sqlite3_finalize(s);
-	return rc;
-}
-
 /* One transaction: its log has the jobs of a day, and pages see a day or do not. */
 static int let_go(struct fleet *f, int64_t day, uint64_t *ret_jobs, struct error *e)
 {
 	int rc = fleet_run(f, "BEGIN IMMEDIATE", e);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && rc == 0; i++)
-		rc = run(f, steps[i], day, e);
+		rc = fleet_run_on(f, steps[i], day, e);
 	*ret_jobs = (uint64_t)sqlite3_changes64(f->db); /* of the last step */
 	if (rc == 0)
 		rc = fleet_run(f, "COMMIT", e);
@@ -69,5 +58,5 @@ int fleet_keep(struct fleet *f, int64_t now, unsigned days, uint64_t *ret_jobs, 
 		*ret_jobs += rc == 0 ? n : 0;
 	}
 	/* No job is older, and none that comes late may be. */
-	return rc == 0 ? run(f, "UPDATE let_go SET day=?1 WHERE day<?1", first, e) : rc;
+	return rc == 0 ? fleet_run_on(f, "UPDATE let_go SET day=?1 WHERE day<?1", first, e) : rc;
 }

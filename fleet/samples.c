@@ -170,17 +170,6 @@ static size_t pack(const struct day *d, struct buf *ret_b)
 
 /* ---- all days ---- */
 
-static int run(struct fleet *f, const char *sql, sqlite3_int64 day, struct error *e)
-{
-	sqlite3_stmt *s = fleet_prepare(f, sql, e);
-	if (s == NULL)
-		return -EIO;
-	sqlite3_bind_int64(s, 1, day);
-	int rc = sqlite3_step(s) == SQLITE_DONE ? 0 : fleet_fail(f, e);
-	sqlite3_finalize(s);
-	return rc;
-}
-
 static int put_sample(struct fleet *f, sqlite3_int64 day, const struct day *d, struct error *e)
 {
 	_cleanup_buf_ struct buf blob = {0};
@@ -216,9 +205,9 @@ static int renew_day(struct fleet *f, sqlite3_int64 day, struct error *e)
 	if (rc == 0)
 		rc = put_sample(f, day, &d, e);
 	if (rc == 0)
-		rc = run(f, "DELETE FROM version_days WHERE day=?1", day, e);
+		rc = fleet_run_on(f, "DELETE FROM version_days WHERE day=?1", day, e);
 	if (rc == 0)
-		rc = run(f, versions, day, e);
+		rc = fleet_run_on(f, versions, day, e);
 	day_done(&d);
 	if (rc == 0)
 		return fleet_run(f, "COMMIT", e);
