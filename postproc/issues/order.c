@@ -1,8 +1,8 @@
 /* order.c - see order.h. The one place that orders causes.
  *
  * What counts is what the run would gain without each. An issue explains another (effects of its row) only if it
- * accounts for enough of it, since a cause must explain its seconds; it is then at least as severe. Where only a loss is
- * known, which is what could be gained at most, it explains nothing that is known to gain more. */
+ * accounts for enough of it, since a cause must explain its seconds; it is then at least as severe. Where only a loss
+ * is known, which is what could be gained at most, it explains nothing that is known to gain more. */
 #include "postproc/issues/order.h"
 
 #include <string.h>
