@@ -317,6 +317,7 @@ static cJSON *description_of(const struct segfile *f)
 	add_tick(json, "init_exit_tick", f->init_exit_tick);
 	cJSON_AddNumberToObject(json, "overhead_ns", f->overhead_ps / 1000.0);
 	cJSON_AddNumberToObject(json, "recording_ticks", f->recording_ticks_m / 1000.0);
+	cJSON_AddNumberToObject(json, "inside_ticks", f->inside_ticks_m / 1000.0);
 	return json;
 }
 

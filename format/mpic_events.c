@@ -289,7 +289,7 @@ static int rd_sigs(struct mpic_events *it, struct cursor column, uint32_t count)
 	if (vec_grow(&it->words, &it->cap_words, count, sizeof(*it->words)) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
-		if (rd_varint(&column, &word) < 0 || word >> 1 >= MPIC_SIGS_MAX)
+		if (rd_varint(&column, &word) < 0 || word >> 1 >= MPIX_GROUP_SIGS_MAX)
 			return -EBADMSG;
 		it->words[i] = (uint32_t)word;
 		if (word >> 1 >= it->nsigs)

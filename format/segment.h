@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 12
+#define SEGFILE_VERSION 13
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
 #define SPILL_SLOT_BYTES (256u << 10)
@@ -145,6 +145,7 @@ struct segfile {
 	int32_t thread_level;
 	uint32_t overhead_ps;	    /* added per call, measured at start */
 	uint32_t recording_ticks_m; /* of it, as recording_ticks of a thread by recording_calls; thousandths */
+	uint32_t inside_ticks_m;    /* of it, what lies in the time that is recorded of the call; thousandths */
 	uint64_t start_tick, init_exit_tick, finalize_enter_tick, end_tick;
 	struct tick_sample clock_start, clock_end;
 	int32_t cpu; /* where MPI_Init ran */

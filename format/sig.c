@@ -161,7 +161,7 @@ static int decode_body(const uint64_t *words, uint32_t nwords, struct sig_call *
 
 int sig_decode(const uint64_t *words, uint32_t nwords, struct sig_call *ret_call)
 {
-	if (nwords < 2)
+	if (nwords < SIG_WORDS_MIN)
 		return -EBADMSG;
 	const struct sig_call head = {.op = (uint16_t)words[0],
 				      .shape = (enum sig_shape)(words[0] >> 16 & 0xff),

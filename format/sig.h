@@ -217,6 +217,7 @@ struct sig_call {
 	uint32_t nwords; /* of the whole signature */
 };
 
+#define SIG_WORDS_MIN 2u /* the head and the address of the caller */
 /* Decode one signature; every count is checked against nwords. A shape or kind not known here, or words that do not
  * fill their shape, make an unknown one: operation, flags and address are kept. 0, or -EBADMSG below two words. */
 int sig_decode(const uint64_t *words, uint32_t nwords, struct sig_call *ret_call);

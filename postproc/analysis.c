@@ -119,6 +119,7 @@ static int compute(struct analysis *a, unsigned nthreads, const struct stream_vi
 int analysis_run(struct analysis *a, unsigned nthreads, const struct stream_visitor *visitor, struct error *e)
 {
 	struct progress p;
+	a->e = e;
 	int code = compute(a, nthreads, visitor, e);
 	a->root = cJSON_CreateObject();
 	if (code == 0 && a->root == NULL)
@@ -129,7 +130,9 @@ int analysis_run(struct analysis *a, unsigned nthreads, const struct stream_visi
 		progress_at(&p, i);
 	}
 	progress_end(&p);
-	return code == -ENOMEM ? fail(e, code, "out of memory while analysing") : code;
+	if (code == -ENOMEM)
+		return fail(e, code, "out of memory while analysing");
+	return code < 0 && e->text[0] == '\0' ? fail(e, code, "the analysis failed: %s", strerror(-code)) : code;
 }
 
 void analysis_done(struct analysis *a)

@@ -66,6 +66,7 @@ struct replay;
 
 struct analysis {
 	struct step *step;
+	struct error *e;    /* why a part failed, where it says more than its code */
 	struct tally tally; /* what the stream of events told */
 	struct alternation alternation;
 	struct periods periods;

@@ -17,7 +17,8 @@
 struct shortfall {
 	uint64_t events, lost, unwanted, outside, unclear, of_tools, unknown_sigs, unknown_calls, unknown_defs,
 		missing_defs;
-	uint64_t bare; /* messages whose words went with an event that was not kept */
+	uint64_t bare;	  /* messages whose words went with an event that was not kept */
+	uint64_t crowded; /* calls that differ from all others, where there are too many such */
 	uint32_t missing, killed, unfinished, gaps;
 };
 
@@ -123,8 +124,10 @@ static void tally_unknown(const struct process *p, struct shortfall *t)
 	t->unknown_defs += p->unknown_defs;
 	for (size_t i = 0; i < p->threads.n; i++)
 		t->missing_defs += p->threads.at[i].defs_missing;
-	for (size_t i = 0; i < p->sigs.n; i++)
-		t->unknown_calls += p->sigs.at[i].call.unknown ? p->sigs.at[i].calls : 0;
+	for (size_t i = 0; i < p->sigs.n; i++) {
+		const struct sig *sig = &p->sigs.at[i];
+		*(sig->crowded ? &t->crowded : &t->unknown_calls) += sig->crowded || sig->call.unknown ? sig->calls : 0;
+	}
 }
 
 /* The events have taken theirs from it (read/thread.c). */
@@ -143,6 +146,11 @@ static void explain_unknown(struct step *s, const struct shortfall *t)
 		step_reason(
 			s, "of a kind that this program does not know, so that only number and time are known: %s (%s)",
 			fmt_many((double)t->unknown_calls, "call").s, fmt_many((double)t->unknown_sigs, "signature").s);
+	if (t->crowded > 0)
+		step_reason(s,
+			    "of more different sizes and tags than an analysis keeps, so that only number and time are "
+			    "known: %s",
+			    fmt_many((double)t->crowded, "call").s);
 	if (t->bare > 0)
 		step_reason(s, "of new sizes or tags and so only in the totals, without sizes and partners: %s",
 			    fmt_many((double)t->bare, "message").s);
@@ -400,7 +408,7 @@ int part_coverage(struct analysis *a)
 			       "critical path, is not known");
 	bool lacks = explain_untraced(s);
 	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 ||
-		  t.outside != 0 || t.unclear != 0 || t.bare != 0 || s->nodes.n != s->nnodes ||
+		  t.outside != 0 || t.unclear != 0 || t.bare != 0 || t.crowded != 0 || s->nodes.n != s->nnodes ||
 		  s->unfinished_files != 0 || s->damaged_bytes != 0 || s->bad_blocks != 0;
 	a->as_wanted = !a->lost && t.unfinished == 0;
 	a->complete = a->as_wanted && t.lost == 0 && !s->totals;

@@ -6,29 +6,23 @@
 
 #define EVENTS_MAX 500000u /* of longer runs intervals: each issue's gain takes a fifth of a second at most */
 
-struct looking {
-	struct analysis *a;
-	struct error e;
-};
-
 static int look(void *context, struct mpix_file *f)
 {
-	struct looking *l = context;
-	return replay_create(f, EVENTS_MAX, &l->a->replay, &l->e);
+	struct analysis *a = context;
+	return replay_create(f, EVENTS_MAX, &a->replay, a->e);
 }
 
 int part_replay(struct analysis *a)
 {
-	struct looking l = {.a = a};
 	struct replay_change none = REPLAY_AS_IT_WAS;
 	struct replay_result r;
 	if (a->export == NULL)
 		return 0;
-	int code = export_look(a->export, look, &l, &l.e);
+	int code = export_look(a->export, look, a, a->e);
 	if (code == 0)
 		code = replay_predict(a->replay, &none, &r);
 	if (code < 0)
-		return code == -ENOTSUP ? 0 : code;
+		return code;
 	cJSON *to = json_object(a->root, "replay");
 	json_put(to, "recorded_s", r.recorded_s);
 	json_put(to, "replayed_s", r.replayed_s);

@@ -90,6 +90,7 @@ static int read_meta(struct process *p, const cJSON *meta)
 	p->lost = strcmp(state, "lost") == 0;
 	p->overhead_ns = json_number_or(meta, "overhead_ns", NAN);
 	p->recording_ticks = json_number_or(meta, "recording_ticks", NAN);
+	p->inside_ticks = json_number_or(meta, "inside_ticks", NAN);
 	p->cpu = (int)json_int(meta, "cpu", -1);
 	p->library = copy_text(meta, "library");
 	p->cpus = copy_text(meta, "cpus");
@@ -116,7 +117,7 @@ static int load_meta(struct process *p, const struct mpic_file *f, const struct 
 	}
 	p->rank = NONE;
 	p->first_ns = p->last_ns = TIME_ABSENT;
-	p->overhead_ns = p->recording_ticks = p->processor_wait_ns = p->running_ns = p->ready_ns = NAN;
+	p->overhead_ns = p->recording_ticks = p->inside_ticks = p->processor_wait_ns = p->running_ns = p->ready_ns = NAN;
 	return p->meta != NULL ? read_meta(p, p->meta) : 0;
 }
 

@@ -220,7 +220,7 @@ static double ns_per_tick(const struct node *n, uint64_t tick, int64_t monotonic
 		return 1;
 	const struct mpic_clock *c = n->clock.at;
 	return n->clock.n > 0 && tick > c->tick && monotonic_ns > c->monotonic_ns
-		       ? (double)(monotonic_ns - c->monotonic_ns) / (double)(tick - c->tick)
+		       ? (double)((uint64_t)monotonic_ns - (uint64_t)c->monotonic_ns) / (double)(tick - c->tick)
 		       : 0;
 }
 

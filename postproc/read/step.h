@@ -28,7 +28,8 @@ struct sig {
 	/* What the stream asks of each event stands together, up to the first members of call. */
 	uint8_t class; /* enum mpix_class */
 	bool defined;
-	bool literal; /* of one event that carries it */
+	bool literal; /* events carry it */
+	bool crowded; /* of events that carry different ones, for which there was no room: operation and caller only */
 	bool open;    /* of a call that never returned */
 	uint32_t thread;
 	uint32_t op;			 /* index into step.ops */
@@ -98,6 +99,7 @@ struct thread {
 	uint64_t slow_ticks;	     /* spent there, after the calls */
 	uint64_t recording_calls;    /* of the others, those of which the recording was timed: a sample */
 	uint64_t recording_ticks;    /* spent on that, after the calls */
+	double call_tracing_ns;	     /* what of the tracer each call has cost, but for slow paths */
 	uint64_t unused_ticks;	     /* between threads that had the same number, one after the other */
 	double running_ns, ready_ns; /* of all that had it: on a processor, and ready without one; NaN: not known */
 	uint32_t last_sig;	     /* of its last event, an index in process.sigs plus 1; 0: it has none */
@@ -171,6 +173,7 @@ struct process {
 	double ns_per_tick;
 	double overhead_ns;		  /* estimated, per call; NaN: not known */
 	double recording_ticks;		  /* of it, the part that threads have timed later; NaN: not known */
+	double inside_ticks;		  /* of it, the part that calls have in their own time; NaN: not known */
 	double processor_wait_ns;	  /* ready without a processor, of the thread of MPI_Init; NaN: not known */
 	double running_ns, ready_ns;	  /* of all threads that call MPI, where they are several: on a processor, and
 					   * ready without one; NaN: not known */

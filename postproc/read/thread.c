@@ -1,6 +1,17 @@
 /* thread.c - decode one thread's definitions and totals. Its events stay where they are, for stream/; but those that
  * carry their own signature are looked at, so that all signatures are known before. */
+#include "base/index.h"
 #include "postproc/read/load.h"
+
+/* Signatures that stand in events: of each rank of a group so many that the group's fit into one chunk of a .mpix; all
+ * of it where there are fewer ranks. */
+#define OWN_SIGS_MAX (1u << 22)
+
+/* The first n words of signatures of nwords that stand in events, with the one that was made of them. */
+struct own_sig {
+	const uint64_t *words;
+	uint32_t n, nwords, sig;
+};
 
 struct reader {
 	struct process *p;
@@ -8,7 +19,9 @@ struct reader {
 	const struct mpic_file *f;
 	VEC(uint32_t) sig_of; /* signature id -> index in p->sigs plus 1 */
 	struct mpic_events events;
-	bool exact; /* the totals are those of all calls */
+	VEC(struct own_sig) own;
+	struct index own_of; /* of own, by their words */
+	bool exact;	     /* the totals are those of all calls */
 };
 
 struct sig sig_of_thread(uint32_t thread)
@@ -97,32 +110,86 @@ static int read_totals(struct reader *r, const struct mpic_block *b)
 }
 
 /* How many calls an event stands for. Its own extra words stand behind those of its literal signature. */
-static uint64_t calls_of(const struct sig *sig, const struct mpic_event *ev)
+static uint64_t calls_of(const struct sig_call *call, const struct mpic_event *ev)
 {
-	if ((sig->call.flags & SIG_POLLS) == 0 || ev->nextra <= sig->call.nwords)
+	if ((call->flags & SIG_POLLS) == 0 || ev->nextra <= call->nwords)
 		return 1;
-	return ev->extra[sig->call.nwords] < UINT32_MAX ? ev->extra[sig->call.nwords] : UINT32_MAX;
+	return ev->extra[call->nwords] < UINT32_MAX ? ev->extra[call->nwords] : UINT32_MAX;
+}
+
+struct looked_for {
+	const struct reader *r;
+	struct own_sig like;
+};
+
+static bool is_like(const void *context, uint32_t at)
+{
+	const struct looked_for *l = context;
+	const struct own_sig *own = &l->r->own.at[at];
+	return own->n == l->like.n && own->nwords == l->like.nwords &&
+	       memcmp(own->words, l->like.words, own->n * sizeof(*own->words)) == 0;
+}
+
+static size_t own_sigs_max(const struct process *p)
+{
+	uint32_t ranks = p->world_size < 1 ? 1 : p->world_size < MPIX_GROUP_RANKS ? p->world_size : MPIX_GROUP_RANKS;
+	return OWN_SIGS_MAX / ranks;
+}
+
+/* One that no event before had. */
+static int add_own_sig(struct reader *r, struct own_sig own, uint64_t hash)
+{
+	struct sig fresh = sig_of_thread(r->thread);
+	int code = sig_read(r->p, own.words, own.n, &fresh);
+	if (code < 0)
+		return code;
+	fresh.literal = true;
+	fresh.call.nwords = own.nwords;
+	fresh.crowded = own.n < own.nwords;
+	r->p->unknown_sigs += fresh.call.unknown && !fresh.crowded;
+	own.words = (const uint64_t *)(const void *)r->p->payloads.at[r->p->payloads.n - 1].data;
+	own.sig = (uint32_t)r->p->sigs.n;
+	if (vec_push(&r->p->sigs, fresh) < 0 || vec_push(&r->own, own) < 0)
+		return -ENOMEM;
+	return index_add(&r->own_of, hash, (uint32_t)r->own.n - 1);
+}
+
+/* Its signature's number in r->own. Where there are too many, the call is one of which only the operation and who
+ * called it are known. */
+static int find_own_sig(struct reader *r, const struct mpic_event *ev, uint32_t nwords, uint32_t *ret_own)
+{
+	for (uint32_t n = nwords;; n = SIG_WORDS_MIN) {
+		struct looked_for l = {r, {.words = ev->extra, .n = n, .nwords = nwords}};
+		uint64_t hash = index_hash(INDEX_SEED, ev->extra, n * sizeof(*ev->extra));
+		*ret_own = index_find(&r->own_of, hash, is_like, &l);
+		if (*ret_own != INDEX_NONE)
+			return 0;
+		if (n == SIG_WORDS_MIN || r->own.n < own_sigs_max(r->p)) {
+			*ret_own = (uint32_t)r->own.n;
+			return add_own_sig(r, l.like, hash);
+		}
+	}
 }
 
 /* The dictionary was full: the event carries its own signature. It takes its calls from the coarse
  * one that counted them. */
 static int own_sig(struct reader *r, const struct mpic_event *ev, uint32_t *index)
 {
-	struct sig fresh = sig_of_thread(r->thread);
-	int code = sig_read(r->p, ev->extra, ev->nextra, &fresh);
+	struct sig_call call;
+	uint32_t own;
+	int code = sig_decode(ev->extra, ev->nextra, &call);
+	if (code == 0)
+		code = find_own_sig(r, ev, call.nwords, &own);
 	if (code < 0)
 		return code;
-	fresh.literal = true;
-	r->p->unknown_sigs += fresh.call.unknown;
-	fresh.calls = calls_of(&fresh, ev);
-	fresh.ticks = ev->exit_tick - ev->enter_tick;
-	struct sig *coarse = &r->p->sigs.at[*index];
-	if (fresh.call.continues)
-		fresh.calls = 0;
-	coarse->calls -= coarse->calls >= fresh.calls ? fresh.calls : 0;
-	coarse->ticks -= coarse->ticks >= fresh.ticks ? fresh.ticks : 0;
-	*index = (uint32_t)r->p->sigs.n;
-	return vec_push(&r->p->sigs, fresh);
+	struct sig *sig = &r->p->sigs.at[r->own.at[own].sig], *coarse = &r->p->sigs.at[*index];
+	uint64_t calls = call.continues ? 0 : calls_of(&call, ev), ticks = ev->exit_tick - ev->enter_tick;
+	sig->calls += calls;
+	sig->ticks += ticks;
+	coarse->calls -= coarse->calls >= calls ? calls : 0;
+	coarse->ticks -= coarse->ticks >= ticks ? ticks : 0;
+	*index = r->own.at[own].sig;
+	return 0;
 }
 
 /* Damage is counted and skipped; only lack of memory ends the reading. */
@@ -187,9 +254,9 @@ static int read_literals(struct reader *r, const struct mpic_block *blocks, size
 		    mpic_events_begin(&r->events, cursor_over(payload.data, payload.len_bytes), &count) < 0)
 			return 0;
 		while (mpic_events_next(&r->events, &ev) == 1) {
-			struct sig *sig = sig_at(r, ev.sig, &index);
+			struct sig *sig = ev.sig < MPIC_SIGS_MAX ? sig_at(r, ev.sig, &index) : NULL;
 			if (sig == NULL)
-				return -ENOMEM;
+				return ev.sig < MPIC_SIGS_MAX ? -ENOMEM : 0;
 			if (!sig->defined || !sig->call.literal_follows || ev.nextra < 2)
 				continue;
 			int code = own_sig(r, &ev, &index);
@@ -230,6 +297,8 @@ int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f, c
 		code = keep_for_stream(&r, blocks, n);
 	vec_done(&r.sig_of);
 	mpic_events_done(&r.events);
+	vec_done(&r.own);
+	index_done(&r.own_of);
 	return code < 0 ? fail(e, code, "%s: process %u, thread %u: %s", f->path, p->index, thread, strerror(-code))
 			: 0;
 }

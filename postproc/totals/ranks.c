@@ -51,22 +51,52 @@ static void add_sig(const struct step *s, const struct process *p, const struct 
 
 #define TIMED_MIN 50u /* calls; fewer say nothing of all */
 
-/* Of an ordinary call: as measured at the start, where nothing else had its caches, and by what its recording took
- * longer in its place, in a sample. What takes a processor lasts longer where others take turns on it. */
-static double call_tracing_ns(const struct process *p, const struct thread *t)
+static bool is_only_counted(const struct sig *sig)
 {
-	double ns = isnan(p->overhead_ns) ? 0 : p->overhead_ns;
+	return sig->ticks == 0 && sig->call.shape == SIG_TIME;
+}
+
+/* Of an ordinary call: as measured at the start, where nothing else had its caches, and by what its recording took
+ * longer in its place, in a sample, but by no more than it can have taken: between_ns passes from call to call in the
+ * mean, and timing one disturbs it. What takes a processor lasts longer where others take turns on it. */
+static double call_tracing_ns(const struct process *p, const struct thread *t, double between_ns)
+{
+	double ns = isnan(p->overhead_ns) ? 0 : p->overhead_ns, longer_ns = 0;
 	if (t->recording_calls >= TIMED_MIN && p->recording_ticks > 0)
-		ns += ((double)t->recording_ticks / (double)t->recording_calls - p->recording_ticks) * p->ns_per_tick;
+		longer_ns =
+			((double)t->recording_ticks / (double)t->recording_calls - p->recording_ticks) * p->ns_per_tick;
+	if (longer_ns > 0 && !isnan(p->inside_ticks))
+		longer_ns = fmin(longer_ns, fmax(0, between_ns - (ns - p->inside_ticks * p->ns_per_tick)));
+	ns += longer_ns;
 	if (t->running_ns > 0 && t->ready_ns > 0)
 		ns *= (t->running_ns + t->ready_ns) / t->running_ns;
 	return fmax(0, ns);
 }
 
+/* From call to call of the thread that has the rank's region, slow paths apart. */
+static double between_ns(const struct step *s, const struct process *p, const struct rank_totals *t)
+{
+	uint64_t calls = 0;
+	for (size_t i = 0; i < p->sigs.n; i++) {
+		const struct sig *sig = &p->sigs.at[i];
+		calls += sig->thread == 0 && !is_startup(s, sig) && !is_only_counted(sig) ? sig->calls : 0;
+	}
+	double ns = t->region_ns - t->mpi_ns - (double)p->threads.at[0].slow_ticks * p->ns_per_tick;
+	return calls > 0 ? fmax(0, ns) / (double)calls : INFINITY;
+}
+
+static void settle_call_tracing(const struct step *s, struct process *p, const struct rank_totals *t)
+{
+	for (uint32_t i = 0; i < p->threads.n; i++) {
+		struct thread *th = &p->threads.at[i];
+		th->call_tracing_ns = call_tracing_ns(p, th, i == 0 ? between_ns(s, p, t) : INFINITY);
+	}
+}
+
 double sig_tracing_ns(const struct process *p, const struct sig *sig)
 {
-	bool counted = sig->ticks == 0 && sig->call.shape == SIG_TIME;
-	return (double)sig->calls * call_tracing_ns(p, &p->threads.at[sig->thread]) * (counted ? COUNTED_PART : 1);
+	return (double)sig->calls * p->threads.at[sig->thread].call_tracing_ns *
+	       (is_only_counted(sig) ? COUNTED_PART : 1);
 }
 
 /* What the tracer took for itself: of each call what an ordinary one costs, measured by the process when it began
@@ -218,7 +248,7 @@ int ranks_total(struct analysis *a)
 		return -ENOMEM;
 	for (uint32_t r = 0; r < s->nranks; r++) {
 		struct rank_totals *t = &a->ranks[r];
-		const struct process *p = s->ranks[r];
+		struct process *p = s->ranks[r];
 		add_traffic(a, r);
 		t->wait_ns = (double)a->tally.waits.by_rank[r];
 		if (p == NULL)
@@ -235,6 +265,7 @@ int ranks_total(struct analysis *a)
 		t->region_ns = region_of(p);
 		t->open_ns = rank_open_ns(p, 0);
 		t->mpi_ns += t->open_ns;
+		settle_call_tracing(s, p, t);
 		add_tracing(p, t);
 		t->useful_ns = useful_of(t);
 		t->threads_ns = t->region_ns;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """churn.py - what tracing costs where handles and arguments change all the time: a table for docs/PERFORMANCE.md.
 
-  churn.py [--runs N] [--told]
+  churn.py [--runs N] [--told] [--only WORD]
 
 The command is that of bench.py. What the analysis tells of the cost (overhead.tracing_s) stands beside what the pair of runs shows.
---told prints only rows of 1, 2 and 4 ranks: overhead.share, by what the untraced run is shorter by, and what the same ranks used
+--told prints only rows of 1, 2 and 4 ranks (--only: those whose name has the word): overhead.share, by what the untraced run is shorter by, and what the same ranks used
 more of processors by what is told of them alone (ranks that wait in MPI use a processor, too: at more than one that is noise). Figures are medians over groups of runs {two clock reads, untraced, traced}, with quartiles. "Beyond
 the clock" is what a call costs more than untraced, less its two clock reads in the same group. ScaLAPACK's xdinv (its BLACS makes a
 datatype for each message) and Quantum ESPRESSO's pw.x, where they are installed, are timed from MPI_Init to MPI_Finalize by a
@@ -36,10 +36,10 @@ MODES = (
 # program, words, what, ranks
 TOLD = (
     ('churn', ('comm', '200000'), 'dup, free', (1, 2, 4)),
-    ('churn', ('fresh', '200000'), 'tags never seen', (1, 2, 4)),
-    ('churn', ('once', '200000'), 'sizes never seen', (1, 2, 4)),
+    ('churn', ('fresh', '2000000'), 'tags never seen', (1, 2, 4)),
+    ('churn', ('once', '2000000'), 'sizes never seen', (1, 2, 4)),
     ('ping', ('1000000',), 'ping', (2, 4)),
-    ('halo', ('100000',), 'halo', (1, 2, 4)),
+    ('halo', ('2000000',), 'halo', (1, 2, 4)),
 )
 XDINV = '/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests/xdinv'
 # Bulk silicon, two atoms: 1,000 and more subarray types.
@@ -125,8 +125,10 @@ def program(folder, what, words, ranks, runs):
         'untraced %.1f ms' % (1e3 * statistics.median(a for a, _ in pairs)))
 
 
-def told(folder, runs):
+def told(folder, runs, only):
     for program_name, arguments, what, all_ranks in TOLD:
+        if only not in what:
+            continue
         for ranks in all_ranks:
             words, rows = [folder + '/' + program_name, *arguments], []
             for _ in range(runs):
@@ -164,6 +166,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--runs', type=int, default=9)
     parser.add_argument('--told', action='store_true')
+    parser.add_argument('--only', default='')
     args = parser.parse_args()
     if MPITRACE is None:
         sys.exit(NO_MPITRACE)
@@ -177,7 +180,7 @@ def main():
         handles(folder, args.runs)
         memory(folder)
         programs(folder, args.runs)
-    told(folder, args.runs)
+    told(folder, args.runs, args.only)
     shutil.rmtree(folder, ignore_errors=True)
 
 

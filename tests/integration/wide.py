@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """wide.py - what does not fit one record, one name or one table is told whole, in parts, or with the number of what is missing."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -17,6 +18,22 @@ def make_modules(place):
     subprocess.run(['mpicc.' + place.flavour, '-shared', '-fPIC', '-o', place.dir + '/so/m0.so', place.dir + '/m.c'], check=True)
     for i in range(1, MODULES):
         shutil.copy(place.dir + '/so/m0.so', place.dir + '/so/m%d.so' % i)
+
+
+def crowds(t, place):
+    """Each message has a tag of its own: more than one thread's table, one block of a trace, one group of ranks holds."""
+    program = place.compile('own_tags.c')
+    for tags, passes in (1100000, 1), (70000, 3):
+        place.traced(1, program, str(tags), str(passes), name='tags%d' % passes)
+        a = place.analysis('tags%d' % passes)
+        t.equal('%s: wide: %d messages of %d different tags: each is there' % (place.flavour, tags * passes, tags),
+                (a['summary']['transfers'], a['coverage']['complete'], a['coverage']['reasons']), (tags * passes, True, []))
+    place.traced(16, program, '400000', name='many')
+    a = place.analysis('many')
+    left = [int(n.replace(',', '')) for n in re.findall(r'different sizes and tags than .*: ([\d,]+) calls', ' '.join(a['coverage']['reasons']))]
+    t.check('%s: wide: of more different calls than fit, those that have no tag are told, and no others' % place.flavour,
+            len(left) == 1 and left[0] > 0 and not a['coverage']['complete'] and a['summary']['transfers'] + left[0] == 400000 and
+            operations(a)['MPI_Sendrecv'] == 400000, (a['summary']['transfers'], a['coverage']))
 
 
 def main():
@@ -49,6 +66,7 @@ def main():
             t.check('%s: wide: call sites in all of %d loaded objects are named, or said to be missing' % (flavour, MODULES),
                     len(modules) == MODULES or any('loaded object' in x for x in coverage['reasons']),
                     (len(modules), coverage['reasons']))
+            crowds(t, place)
     t.end()
 
 

@@ -64,6 +64,7 @@ Test(process, times_the_recording_of_some_of_its_calls)
 		send(7);
 	const struct traced *t = traced_end();
 	cr_expect_gt(t->file->recording_ticks_m, 0);
+	cr_expect_gt(t->file->inside_ticks_m, 0);
 	cr_expect(t->areas[0]->recording_calls > 30 && t->areas[0]->recording_calls < 3000, "%llu calls",
 		  (unsigned long long)t->areas[0]->recording_calls);
 	cr_expect_gt(t->areas[0]->recording_ticks, 0);

@@ -205,14 +205,14 @@ Test(record, the_tracer_s_own_time_is_neither_useful_nor_mpi)
 	cJSON_Delete(root);
 }
 
-static double tracing_s(void (*told)(struct program *p))
+static double tracing_between_s(void (*told)(struct program *p), double between_us)
 {
 	struct program *p = program_create(1, 1);
 	for (unsigned i = 0; i < 100; i++)
 		program_coll(p, 0,
 			     (struct call){.op = "MPI_Barrier",
-					   .from_us = 100 * i + 20,
-					   .to_us = 100 * i + 30,
+					   .from_us = 100 * i,
+					   .to_us = 100 * (i + 1) - between_us,
 					   .peer = SIG_NO_ROOT,
 					   .coll = COLL_BARRIER});
 	told(p);
@@ -221,6 +221,11 @@ static double tracing_s(void (*told)(struct program *p))
 	cr_expect_float_eq(at_path(root, "overhead.ns_per_call"), s / 100 * 1e9, 1e-6);
 	cJSON_Delete(root);
 	return s;
+}
+
+static double tracing_s(void (*told)(struct program *p))
+{
+	return tracing_between_s(told, 90);
 }
 
 static void nothing_more(struct program *p)
@@ -256,6 +261,15 @@ Test(record, a_call_costs_what_recording_it_took_in_its_place)
 	cr_expect_float_eq(tracing_s(quicker_than_at_the_start), 4.4e-6, 1e-10);
 	cr_expect_float_eq(tracing_s(of_too_few_it_was_timed), 5e-6, 1e-10);
 	cr_expect_float_eq(tracing_s(processors_were_shared), 10e-6, 1e-10, "half of the time it had no processor");
+}
+
+/* 30 of the 50 ns are in the calls' own time. */
+Test(record, a_call_costs_no_more_than_there_is_between_calls)
+{
+	cr_expect_float_eq(tracing_between_s(of_a_sample_it_was_timed, 0.05), 8e-6, 1e-10);
+	cr_expect_float_eq(tracing_between_s(of_a_sample_it_was_timed, 0.03), 6e-6, 1e-10);
+	cr_expect_float_eq(tracing_between_s(of_a_sample_it_was_timed, 0.01), 5e-6, 1e-10, "as at the start");
+	cr_expect_float_eq(tracing_between_s(quicker_than_at_the_start, 0.01), 4.4e-6, 1e-10);
 }
 
 /* Of MPI_Wtime no time is taken: 100 calls of it are an addition each. */
