@@ -107,7 +107,7 @@ build() {
 check_sanitizers() {
 	step "building with sanitizers in $ASAN"
 	configure "$ASAN" --buildtype=debug -Db_sanitize=address,undefined -Db_lundef=false -Dviewer=disabled \
-		-Dc_args=-ftrivial-auto-var-init=pattern
+		'-Dc_args=-ftrivial-auto-var-init=pattern -fno-sanitize-recover=undefined'
 	quiet meson compile -C "$ASAN" unit-tests
 	meson_suite sanitizers "$ASAN" --suite unit
 	meson_suite valgrind "$BUILD" --wrap "$REPO/contrib/valgrind.sh" -t 5 \

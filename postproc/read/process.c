@@ -117,7 +117,8 @@ static int load_meta(struct process *p, const struct mpic_file *f, const struct 
 	}
 	p->rank = NONE;
 	p->first_ns = p->last_ns = TIME_ABSENT;
-	p->overhead_ns = p->recording_ticks = p->inside_ticks = p->processor_wait_ns = p->running_ns = p->ready_ns = NAN;
+	p->overhead_ns = p->recording_ticks = p->inside_ticks = p->processor_wait_ns = p->running_ns = p->ready_ns =
+		NAN;
 	return p->meta != NULL ? read_meta(p, p->meta) : 0;
 }
 

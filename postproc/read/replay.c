@@ -233,7 +233,8 @@ static int add_sample(struct live_node *live, const struct node *n, const struct
 	int more = mpic_sample_begin(cursor_over(payload->data, payload->len_bytes), &head, &r), code = 0;
 	if (more < 0)
 		return more;
-	live->interval_ns = live->samples > 0 ? head.realtime_ns - live->realtime_ns : 0;
+	if (live->samples == 0 || __builtin_sub_overflow(head.realtime_ns, live->realtime_ns, &live->interval_ns))
+		live->interval_ns = 0;
 	live->interval_ticks = live->samples > 0 && head.tick > live->tick ? head.tick - live->tick : 0;
 	live->tick = head.tick;
 	live->ns_per_tick = ns_per_tick(n, head.tick, head.monotonic_ns);

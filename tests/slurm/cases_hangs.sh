@@ -52,12 +52,21 @@ hang() { # KIND LEVEL WAY
 	eventually "$*: all stand" stands "$1" "$3" || fails "$(tail -n 3 "$CASE_DIR/live.err" "$CASE_DIR/out.txt")" || return
 	began=$(stat -c %.3Y "$CASE_DIR/began") stopped=$(date +%s.%N)
 	"hang_by_$3" "$id" >"$CASE_DIR/by" 2>&1 || fails "$*: $(cat "$CASE_DIR/by")"
-	eventually "$*: the end" is_over "$id" || return
+	eventually "$*: the end" is_over "$id" || fails "$(hang_left "$id")" || return
 	mpix=$(hang_trace "$3")
 	eventually "$*: a report" has_file "$mpix" || return
 	states=STOPPED
 	[ "$3" = launcher ] || states=$(outcome "$id" | sed 's/^JobState=//; s/ .*//')
 	python3 "$REPO/tests/slurm/hangs.py" "$PREFIX/bin/mpitrace" "$mpix" "$@" "$states" "$began" "$stopped" "$(date +%s.%N)"
+}
+
+# What is still there of a job that does not end, and what Slurm says.
+hang_left() { # JOB
+	as_admin scontrol -o show job "$1" | grep -oE ' (JobState|Reason|NodeList|BatchHost)=[^ ]*' | xargs
+	# shellcheck disable=SC2009  # more than pids
+	ps -eo pid,ppid,stat,wchan:20,etimes,args | grep -E "[s]lurmstepd|[s]run |$PROGRAM |[m]pitrace " | cut -c1-200
+	tail -n 3 "$CASE_DIR/out.txt"
+	grep -hE "[^0-9]$1([^0-9]|$)" "$STATE"/log/*.log | tail -n 12
 }
 
 # Open MPI 4 makes no windows over TCP.
