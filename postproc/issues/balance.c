@@ -103,12 +103,14 @@ static bool is_even_but_for_idle(const struct analysis *a, double most_ns)
 static void describe_load(const struct analysis *a, const struct load *l, struct issue *f)
 {
 	double useful_ns = a->ranks[l->most_rank].useful_ns, shared = useful_ns - l->most_ns;
+	bool waited = !a->step->totals && (double)a->tally.waits.caused[l->most_rank] >= l->most_ns - l->mean_ns;
 	char most[32], mean[32], time[32], without[96] = "";
 	if (shared >= PROCESSOR_SHARE_SAID * useful_ns)
 		snprintf(without, sizeof(without), " (up to %s of it waiting for a core)",
 			 duration_text(shared / 1e9, time));
-	snprintf(f->what, sizeof(f->what), "Rank %u computes %s%s, the mean rank %s: the others wait for it.",
-		 l->most_rank, duration_text(useful_ns / 1e9, most), without, duration_text(l->mean_ns / 1e9, mean));
+	snprintf(f->what, sizeof(f->what), "Rank %u computes %s%s, the mean rank %s: the others %s.", l->most_rank,
+		 duration_text(useful_ns / 1e9, most), without, duration_text(l->mean_ns / 1e9, mean),
+		 waited ? "wait for it" : "have less to do");
 }
 
 /* Where that is all at the end, what to look at is another. */
