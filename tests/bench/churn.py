@@ -36,10 +36,10 @@ MODES = (
 # program, words, what, ranks
 TOLD = (
     ('churn', ('comm', '200000'), 'dup, free', (1, 2, 4)),
-    ('churn', ('fresh', '2000000'), 'tags never seen', (1, 2, 4)),
-    ('churn', ('once', '2000000'), 'sizes never seen', (1, 2, 4)),
+    ('churn', ('fresh', '500000'), 'tags never seen', (1, 2, 4)),
+    ('churn', ('once', '500000'), 'sizes never seen', (1, 2, 4)),
     ('ping', ('1000000',), 'ping', (2, 4)),
-    ('halo', ('2000000',), 'halo', (1, 2, 4)),
+    ('halo', ('500000',), 'halo', (1, 2, 4)),
 )
 XDINV = '/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests/xdinv'
 # Bulk silicon, two atoms: 1,000 and more subarray types.
