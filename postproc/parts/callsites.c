@@ -58,7 +58,20 @@ static void put_place(const struct step *s, cJSON *row, const struct site *site)
 	json_put_text(row, "address", address);
 }
 
-static void put_site(const struct step *s, cJSON *list, uint32_t id, const struct site_total *t)
+/* How late its calls ended, where more than one rank was there at the same logical step. */
+static void put_lateness(cJSON *row, const struct late_site *late)
+{
+	if (late == NULL || late->calls == 0)
+		return;
+	cJSON *to = json_object(row, "lateness");
+	json_put(to, "calls", (double)late->calls);
+	json_put_seconds(to, "total_s", late->total_ns);
+	json_put_seconds(to, "max_s", late->max_ns);
+	json_put(to, "max_rank", late->max_rank);
+}
+
+static void put_site(const struct step *s, cJSON *list, uint32_t id, const struct site_total *t,
+		     const struct late_site *late)
 {
 	const struct site *site = &s->sites.at[id];
 	cJSON *row = json_row(list);
@@ -69,6 +82,7 @@ static void put_site(const struct step *s, cJSON *list, uint32_t id, const struc
 	json_put(row, "time_s", t->ns / 1e9);
 	json_put(row, "bytes", (double)t->bytes);
 	json_put_seconds(row, "wait_s", t->wait_ns);
+	put_lateness(row, late);
 }
 
 static void put_stacks(const struct step *s, cJSON *root)
@@ -102,7 +116,9 @@ int part_callsites(struct analysis *a)
 	add_waits(totals, &a->tally.waits);
 	cJSON *list = json_array(a->root, "callsites");
 	for (uint32_t i = 0; i < s->sites.n; i++)
-		put_site(s, list, i, &totals[i]);
+		put_site(s, list, i, &totals[i], a->swept.late != NULL ? &a->swept.late[i] : NULL);
+	if (a->swept.late_left_out > 0)
+		json_put(a->root, "callsites_late_left_out", (double)a->swept.late_left_out);
 	if (s->stacks.n > 0)
 		put_stacks(s, a->root);
 	free(totals);

@@ -11,6 +11,7 @@ struct assembly {
 	struct assembly *link;
 	uint32_t comm, channel, k;
 	uint32_t entered, left, expected;
+	uint32_t step, root_step; /* the highest of its members; of its root */
 	double last, root;
 	int64_t last_start_ns, root_start_ns;
 	struct snapshot last_path, root_path;

@@ -34,6 +34,7 @@ struct actor {
 	int64_t began; /* the latest start of what the event waited for */
 	struct snapshot causer;
 	int64_t together; /* when all ranks were in the event, or INT64_MIN */
+	uint32_t step;	  /* logical, of the event */
 };
 
 /* Of events that are over: what nobody has matched does not come in this window; then what is matched, and the members
@@ -47,7 +48,8 @@ struct sweep {
 	struct assemblies assemblies;
 	VEC(uint32_t) ready;
 	struct paths *paths;
-	struct delays *delays; /* NULL where times are repaired */
+	struct delays *delays;	   /* NULL where times are repaired */
+	struct lateness *lateness; /* likewise */
 	uint64_t missed, needs;
 	enum giving_up giving_up;
 	bool ending;
@@ -112,12 +114,14 @@ static void enter(struct sweep *w, struct actor *a, const struct action *x, stru
 {
 	m->entered++;
 	m->last = later(m->last, a->now);
+	m->step = a->step > m->step ? a->step : m->step;
 	if (start_ns > m->last_start_ns) {
 		m->last_start_ns = start_ns;
 		path_hold(w->paths, &m->last_path, &a->path, start_ns);
 	}
 	if (x->root) {
 		m->root = a->now;
+		m->root_step = a->step;
 		m->root_entered = true;
 		m->root_start_ns = start_ns;
 		path_hold(w->paths, &m->root_path, &a->path, start_ns);
@@ -136,9 +140,11 @@ static bool to_root(uint8_t kind)
 	return kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_GATHERV;
 }
 
-static void waited_for(struct sweep *w, struct actor *a, double ideal, int64_t start_ns, const struct snapshot *path)
+static void waited_for(struct sweep *w, struct actor *a, double ideal, uint32_t step, int64_t start_ns,
+		       const struct snapshot *path)
 {
 	a->now = later(a->now, ideal);
+	a->step = step > a->step ? step : a->step;
 	if (w->delays != NULL && path->stretch != NULL)
 		delays_matched(w->delays, a->lane->rank, path_rank(path), a->events.at[a->at].end_ns);
 	if (start_ns > a->began) {
@@ -156,7 +162,7 @@ static bool leave(struct sweep *w, struct actor *a, const struct action *x, cons
 		if (!m->root_entered && m->entered < m->expected && !give_up)
 			return false;
 		if (m->root_entered)
-			waited_for(w, a, m->root, m->root_start_ns, &m->root_path);
+			waited_for(w, a, m->root, m->root_step, m->root_start_ns, &m->root_path);
 		return true;
 	}
 	if (m->entered < m->expected && !give_up)
@@ -166,7 +172,7 @@ static bool leave(struct sweep *w, struct actor *a, const struct action *x, cons
 	bool scan = x->coll == COLL_SCAN || x->coll == COLL_EXSCAN;
 	if (!scan && !to_root(x->coll) && m->expected == w->st->nlanes)
 		a->together = m->last_start_ns;
-	waited_for(w, a, m->last, scan ? INT64_MIN : m->last_start_ns, &m->last_path);
+	waited_for(w, a, m->last, m->step, scan ? INT64_MIN : m->last_start_ns, &m->last_path);
 	return true;
 }
 
@@ -183,6 +189,7 @@ static void edge_release(struct sweep *w, struct edge *e)
 static void begin_edge(struct sweep *w, struct actor *a, struct edge *e, int64_t start_ns)
 {
 	e->ideal = a->now;
+	e->step = a->step;
 	e->known = true;
 	e->start_ns = start_ns;
 	path_hold(w->paths, &e->path, &a->path, start_ns);
@@ -236,8 +243,10 @@ static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 	a->begun = true;
 	a->began = INT64_MIN;
 	a->together = INT64_MIN;
+	const struct sig *sig = &a->lane->process->sigs.at[ev->sig];
+	a->step += (sig->call.flags & SIG_POLLS) == 0; /* how often one asks in vain is chance */
 	if (w->delays != NULL)
-		delays_begin(w->delays, a->lane->rank, a->lane->process->sigs.at[ev->sig].site, ev->start_ns);
+		delays_begin(w->delays, a->lane->rank, sig->site, ev->start_ns);
 	path_until(w->paths, &a->path, ev->start_ns);
 	const struct action *x = a->actions.at + a->action, *end = a->actions.at + a->actions.n;
 	for (uint32_t at = (uint32_t)a->at; x < end && x->at == at; x++) {
@@ -274,7 +283,7 @@ static bool have(struct sweep *w, struct actor *a, const struct need *n, const s
 {
 	bool matched = n->state == EDGE_KNOWN, begun = matched && n->edge->known;
 	if (begun) {
-		waited_for(w, a, n->edge->ideal, n->edge->start_ns, &n->edge->path);
+		waited_for(w, a, n->edge->ideal, n->edge->step + 1, n->edge->start_ns, &n->edge->path);
 	} else if (n->state != EDGE_NONE && !give_up(w, ev, matched ? GIVE_UP_ONE : GIVE_UP_UNMATCHED)) {
 		if (matched)
 			queue_up(a, &n->edge->waiter);
@@ -351,9 +360,36 @@ static int64_t path_jump(const struct actor *a, const struct swept *ev)
 	return polls && a->at + 1 < a->events.n && a->began < ev[1].start_ns ? a->began : INT64_MIN;
 }
 
+/* No call of an earlier step is to come, unless a rank of which there is nothing yet has one. */
+static uint32_t least_step(const struct sweep *w)
+{
+	uint32_t least = UINT32_MAX;
+	for (uint32_t i = 0; i < w->st->nlanes; i++) {
+		const struct actor *a = &w->actors[i];
+		if (a->at < a->events.n && a->step < least)
+			least = a->step;
+	}
+	return least;
+}
+
+/* Starting up and shutting down are no part of the run. */
+static void note_lateness(struct sweep *w, const struct actor *a, const struct swept *ev)
+{
+	const struct process *p = a->lane->process;
+	const struct sig *sig = &p->sigs.at[ev->sig];
+	bool before = p->init_exit_ns != TIME_ABSENT && ev->start_ns < p->init_exit_ns;
+	bool after = p->finalize_enter_ns != TIME_ABSENT && ev->start_ns >= p->finalize_enter_ns;
+	if (before || after || (sig->call.flags & SIG_POLLS) != 0)
+		return;
+	if (lateness_add(w->lateness, a->step, sig->site, a->lane->rank, ev->end_ns) > 0)
+		lateness_close(w->lateness, least_step(w));
+}
+
 static int finish(struct sweep *w, struct actor *a, const struct swept *ev)
 {
 	int code = 0;
+	if (w->lateness != NULL)
+		note_lateness(w, a, ev);
 	if (w->repair) {
 		a->now = later((double)ev->end_ns, a->now + 1);
 		code = keep_repair(w, a, ev);
@@ -504,7 +540,8 @@ struct sweep *sweep_create(struct stream *st, bool repair)
 	w->actors = calloc(st->nlanes + 1, sizeof(*w->actors));
 	w->paths = paths_create(st);
 	w->delays = repair ? NULL : delays_create(st);
-	int code = w->actors == NULL || w->paths == NULL || (w->delays == NULL && !repair) ||
+	w->lateness = repair ? NULL : lateness_create((uint32_t)st->step->sites.n);
+	int code = w->actors == NULL || w->paths == NULL || ((w->delays == NULL || w->lateness == NULL) && !repair) ||
 				   vec_reach(&w->ready, st->nlanes) < 0
 			   ? -ENOMEM
 			   : 0;
@@ -545,6 +582,8 @@ int sweep_end(struct sweep *w, struct sweep_result *ret_result)
 		code = path_result(w->paths, &last->path, &r);
 	if (w->delays != NULL)
 		delays_result(w->delays, &r.delays);
+	if (w->lateness != NULL)
+		r.late = lateness_result(w->lateness, &r.late_left_out);
 	*ret_result = r;
 	return code;
 }
@@ -554,6 +593,7 @@ void sweep_result_done(struct sweep_result *r)
 	vec_done(&r->path);
 	vec_done(&r->unsited);
 	delay_result_done(&r->delays);
+	free(r->late);
 	free(r->site_ns);
 	free(r->useful_ns);
 	free(r->mpi_ns);
@@ -571,6 +611,7 @@ void sweep_destroy(struct sweep *w)
 	assemblies_done(&w->assemblies);
 	paths_destroy(w->paths);
 	delays_destroy(w->delays);
+	lateness_destroy(w->lateness);
 	vec_done(&w->ready);
 	free(w->actors);
 	free(w);

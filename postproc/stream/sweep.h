@@ -2,6 +2,7 @@
  * receive after the start of its send, an all-to-all after the last has entered, leaves of a broadcast after its root.
  * On the way it keeps
  *   - what made ranks wait (delay.h)
+ *   - the logical steps of calls, and how late they are there (lateness.h)
  *   - the ideal time of each rank, if transfers cost nothing: computing keeps its length, calls last only as long as
  *     they must wait for others (docs/SEMANTICS.md, efficiencies)
  *   - the critical path to each rank: whom it hangs on (Boehme et al., Identifying the root causes of wait states in
@@ -16,6 +17,7 @@
 #include "base/slab.h"
 #include "base/vec.h"
 #include "postproc/stream/delay.h"
+#include "postproc/stream/lateness.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,6 +39,7 @@ struct edge {
 	double ideal;
 	struct snapshot path;
 	int64_t start_ns;
+	uint32_t step;	 /* of the call */
 	uint32_t waiter; /* lane plus 1 */
 	uint16_t shard;
 	uint8_t refs;
@@ -84,6 +87,8 @@ struct sweep_result {
 	VEC(struct path_piece) unsited; /* pieces of which the calls' sites are not in site_ns, in order of time */
 	uint64_t missed;		/* needs that did not come */
 	struct delay_result delays;
+	struct late_site *late; /* by call site, or NULL */
+	uint64_t late_left_out; /* calls of which it is not known how late they were */
 };
 
 /* ---- who passes an edge on: match.c, progress.c ---- */

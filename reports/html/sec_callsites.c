@@ -1,6 +1,6 @@
 /* sec_callsites.c - where in the program: the calls of the source that took the time.
- * In: callsites.  Out: a table with operation, function, file:line, time and the part of it that
- * was waiting. */
+ * In: callsites.  Out: a table with operation, function, file:line, time, the part of it that was
+ * waiting, and how late calls end. */
 #include "reports/html/section.h"
 
 #include "base/csv.h"
@@ -10,7 +10,27 @@
 
 #define SITES_MAX 20
 
-static void write_site(struct page *p, const cJSON *site, double longest_s)
+/* Behind the earliest at the same logical step. */
+static void put_lateness(struct page *p, const cJSON *site)
+{
+	const cJSON *late = json_item(site, "lateness");
+	double calls = json_number(late, "calls"), mean_s = json_number(late, "total_s") / calls;
+	put(p, "<td class=\"n\">");
+	if (calls > 0 && mean_s > 0)
+		put(p, "%s, most %s on rank %.0f", fmt_time(mean_s).s, fmt_time(json_number(late, "max_s")).s,
+		    json_number(late, "max_rank"));
+	put(p, "</td>");
+}
+
+static bool has_lateness(const struct model *m)
+{
+	bool any = false;
+	for (size_t i = 0; i < m->ncallsites; i++)
+		any |= json_item(m->callsite[i], "lateness") != NULL;
+	return any;
+}
+
+static void write_site(struct page *p, const cJSON *site, double longest_s, bool lateness)
 {
 	double time_s = fmax(json_number(site, "time_s"), 0), wait_s = fmax(json_number(site, "wait_s"), 0);
 	double bytes = json_number(site, "bytes");
@@ -25,12 +45,15 @@ static void write_site(struct page *p, const cJSON *site, double longest_s)
 	put_time_bar(p, 0, time_s, fmin(wait_s, time_s), longest_s);
 	put(p,
 	    "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
-	    "class=\"n\">%s</td></tr>\n",
+	    "class=\"n\">%s</td>",
 	    isnan(json_number(site, "time_s")) ? "not known" : fmt_time(time_s).s,
 	    !p->model->waits_known ? "not known"
 	    : wait_s > 0	   ? fmt_time(wait_s).s
 				   : "",
 	    fmt_count(json_number(site, "calls")).s, bytes > 0 ? fmt_bytes(bytes).s : "");
+	if (lateness)
+		put_lateness(p, site);
+	put(p, "</tr>\n");
 }
 
 #define CSV_SITES_MAX 1000
@@ -78,18 +101,21 @@ static void write_callsites(struct page *p)
 {
 	const struct model *m = p->model;
 	size_t n = m->ncallsites, shown;
+	bool lateness = has_lateness(m);
 	while (n > 0 && json_number(m->callsite[n - 1], "calls") == 0) /* where ranks died: it never came back */
 		n--;
 	shown = n < SITES_MAX ? n : SITES_MAX;
-	put(p, "<div class=\"scroll\" tabindex=\"0\"><table><caption>Calls in the source, most time "
-	       "first</caption>\n<thead><tr>"
-	       "<th scope=\"col\">where</th><td></td><th scope=\"col\" "
-	       "class=\"n\">time</th>"
-	       "<th scope=\"col\" class=\"n\">of it waiting</th><th scope=\"col\" "
-	       "class=\"n\">calls</th>"
-	       "<th scope=\"col\" class=\"n\">sent + received</th></tr></thead>\n<tbody>\n");
+	put(p,
+	    "<div class=\"scroll\" tabindex=\"0\"><table><caption>Calls in the source, most time "
+	    "first</caption>\n<thead><tr>"
+	    "<th scope=\"col\">where</th><td></td><th scope=\"col\" "
+	    "class=\"n\">time</th>"
+	    "<th scope=\"col\" class=\"n\">of it waiting</th><th scope=\"col\" "
+	    "class=\"n\">calls</th>"
+	    "<th scope=\"col\" class=\"n\">sent + received</th>%s</tr></thead>\n<tbody>\n",
+	    lateness ? "<th scope=\"col\" class=\"n\">ends late, on average</th>" : "");
 	for (size_t i = 0; i < shown; i++)
-		write_site(p, m->callsite[i], fmax(json_number(m->callsite[0], "time_s"), 0));
+		write_site(p, m->callsite[i], fmax(json_number(m->callsite[0], "time_s"), 0), lateness);
 	put(p, "</tbody></table></div>\n");
 	put_left_out(p, n - shown, "more call site");
 	write_csv(p, n);
@@ -113,7 +139,8 @@ const struct section section_callsites = {
 	.title = "Where in the source",
 	.how = "File and line need debug information: compile with -g (it does not slow the "
 	       "program down). Without it the function is named, and in a stripped program the "
-	       "address.",
+	       "address. Late is what a call ends after the earliest one of its place at the same "
+	       "logical step.",
 	.has = has_callsites,
 	.result = result,
 	.write = write_callsites,
