@@ -433,6 +433,16 @@ static bool say_untraced(const struct run *r, bool recorded)
 	return true;
 }
 
+/* What it recorded stood in there. */
+static bool say_removed(const struct run *r)
+{
+	if (access(r->stepdir, F_OK) == 0 || errno != ENOENT)
+		return false;
+	fprintf(stderr, "mpitrace run: %s was removed while %s ran, and the trace with it\n", r->stepdir,
+		r->launcher.program);
+	return true;
+}
+
 static void end_agent(struct run *r)
 {
 	char path[PATH_MAX + 16];
@@ -450,7 +460,7 @@ static void finish(struct run *r, int program_code)
 	snprintf(mpix, sizeof(mpix), "%s/%s.mpix", r->dir, r->name);
 	snprintf(html, sizeof(html), "%s/%s.html", r->dir, r->name);
 	bool recorded = access(mpic, R_OK) == 0;
-	bool said = say_untraced(r, recorded);
+	bool said = say_untraced(r, recorded) || (!recorded && say_removed(r));
 	if (!recorded && !said)
 		launcher_explain(&r->launcher, program_code);
 	if (!recorded)

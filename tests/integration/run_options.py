@@ -56,6 +56,14 @@ def layouts(t, place):
                 {k: told.get(k) for k in ('mode', 'budget', 'stack', 'sample', 'MPITRACE_MODE', 'MPITRACE_STACK') if k in told}, want)
 
 
+def removed(t, place, program):
+    out = place.dir + '/soon_gone'
+    r = run(place, 'gone', '--out', out, words=['/bin/sh', '-c', '%s; rm -rf %s' % (program, out)], ranks=1)
+    t.check(place.flavour + ': a folder that the program removes: the program is untouched, and the one reason told is that',
+            r.returncode == 0 and len(r.said) == 1 and 'was removed while' in r.said[0] and out in r.said[0] and not os.path.exists(out),
+            (r.returncode, r.stderr))
+
+
 def wrong(t, place):
     for options, why in ((['--stack', '33'], '--stack: "33" is not a depth'), (['--stack'], '--stack needs a value'),
                          (['--budget', '1x'], '--budget: "1x" is not a size'), (['--sample', '-1'], '--sample: "-1" is not a number of seconds'),
@@ -118,6 +126,7 @@ def main():
             CALLS = operations(place.analysis('first'))['MPI_Allreduce']
             modes(t, place, program)
             folders(t, place, program)
+            removed(t, place, program)
             by_slurm(t, place, program)
             if flavour == 'openmpi':
                 slots(t, place, program)
