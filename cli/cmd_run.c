@@ -3,15 +3,13 @@
  * In an allocation of Slurm srun --mpitrace does the tracing, and its files get these names. */
 #include "base/path.h"
 #include "cli/cli.h"
-#include "cli/launcher.h"
+#include "cli/run.h"
 
 #include "base/directories.h"
 #include "base/error.h"
-#include "base/shell_word.h"
-#include "collect/untraced.h"
 #include "base/tick.h"
+#include "collect/untraced.h"
 #include "format/layout.h"
-#include "spank/request.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,22 +33,6 @@
 #define BASE_MAX (REQUEST_NAME_MAX - 1)
 #define AGENTS_MAX 3
 #define PATIENCE_MS 300
-#define FINISH_WAIT "60" /* seconds for the nodes' traces to be complete */
-
-#define WORD(text) ((char *)(uintptr_t)(text))
-
-struct run {
-	const char *ranks, *mpirun_args;
-	bool oversubscribe;
-	struct request request;
-	char **program;
-	char name[NAME_MAX];	/* of the files */
-	char dir[PATH_MAX];	/* absolute out */
-	char stepdir[PATH_MAX]; /* private, removed at the end */
-	char self[PATH_MAX];
-	pid_t agent;
-	struct launcher launcher;
-};
 
 /* What --mpitrace= takes as well. */
 static int parse_request(struct run *r, const struct request_key *key, const char *value)
@@ -186,7 +168,7 @@ static int write_layout(const struct run *r, struct error *e)
 	return rc;
 }
 
-static pid_t start(char *const words[])
+pid_t run_start(char *const words[])
 {
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -211,7 +193,7 @@ static int code_of(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static int wait_for(pid_t pid)
+int run_wait(pid_t pid)
 {
 	return code_of(wait_status_of(pid));
 }
@@ -315,18 +297,6 @@ static void tell_agent(const struct run *r, int status)
 	}
 }
 
-/* The same beside the traces of the plugin's agents. Of what Slurm itself ended it knows more. */
-static void tell_finisher(const char *step)
-{
-	char path[PATH_MAX + 32];
-	snprintf(path, sizeof(path), "%s/mpitrace-outcome", step);
-	int fd = stopped_by != 0 ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666) : -1;
-	if (fd >= 0) {
-		dprintf(fd, "signal %d\n", (int)stopped_by);
-		close(fd);
-	}
-}
-
 /* Only what it becomes by exec has these again as we had them. */
 static void become_program(struct run *r, bool interrupts, bool quits)
 {
@@ -402,45 +372,8 @@ static void wait_for_agent(struct run *r)
 	snprintf(sealed, sizeof(sealed), "%s/ranks/sealed", r->stepdir);
 	if (r->agent > 0)
 		replace_when_starved(r->agent);
-	for (int i = 0; i < AGENTS_MAX && wait_for(r->agent) != 0 && access(sealed, F_OK) != 0; i++)
+	for (int i = 0; i < AGENTS_MAX && run_wait(r->agent) != 0 && access(sealed, F_OK) != 0; i++)
 		start_agent(r);
-}
-
-static void say_where(const struct run *r)
-{
-	char path[PATH_MAX + NAME_MAX + 8], *word;
-	if (r->request.quiet)
-		return;
-	snprintf(path, sizeof(path), "%s/%s.mpix", r->dir, r->name);
-	word = shell_word(path);
-	fprintf(stderr, "mpitrace: report %s/%s.html\nmpitrace: trace  %s  (mpitrace view %s)\n", r->dir, r->name, path,
-		word != NULL ? word : path);
-	free(word);
-}
-
-/* The first reason, which is the worst; what may be none at all only where nothing was recorded. False: there is
- * none. */
-static bool say_untraced(const struct run *r, bool recorded)
-{
-	struct untraced u;
-	char ranks[PATH_MAX + 16];
-	snprintf(ranks, sizeof(ranks), "%s/ranks", r->stepdir);
-	untraced_read(ranks, &u);
-	if (u.n == 0 || (recorded && !u.whys[0].failed))
-		return false;
-	fprintf(stderr, "mpitrace run: %u process%s of %s ran untraced: %s\n", u.whys[0].processes,
-		u.whys[0].processes == 1 ? "" : "es", r->launcher.program, u.whys[0].why);
-	return true;
-}
-
-/* What it recorded stood in there. */
-static bool say_removed(const struct run *r)
-{
-	if (access(r->stepdir, F_OK) == 0 || errno != ENOENT)
-		return false;
-	fprintf(stderr, "mpitrace run: %s was removed while %s ran, and the trace with it\n", r->stepdir,
-		r->launcher.program);
-	return true;
 }
 
 static void end_agent(struct run *r)
@@ -451,24 +384,6 @@ static void end_agent(struct run *r)
 	if (fd >= 0)
 		close(fd);
 	wait_for_agent(r);
-}
-
-static void finish(struct run *r, int program_code)
-{
-	char mpic[PATH_MAX + NAME_MAX + 8], mpix[sizeof(mpic)], html[sizeof(mpic)];
-	snprintf(mpic, sizeof(mpic), "%s/%s.mpic", r->dir, r->name);
-	snprintf(mpix, sizeof(mpix), "%s/%s.mpix", r->dir, r->name);
-	snprintf(html, sizeof(html), "%s/%s.html", r->dir, r->name);
-	bool recorded = access(mpic, R_OK) == 0;
-	bool said = say_untraced(r, recorded) || (!recorded && say_removed(r));
-	if (!recorded && !said)
-		launcher_explain(&r->launcher, program_code);
-	if (!recorded)
-		return;
-	char *const words[] = {r->self, WORD("analyze"), mpic, WORD("-o"), mpix, WORD("--report"), html, NULL};
-	int code = wait_for(start(words));
-	if (code == EXIT_DONE || code == EXIT_PARTIAL)
-		say_where(r);
 }
 
 static void remove_stepdir(const struct run *r)
@@ -486,83 +401,6 @@ static void remove_stepdir(const struct run *r)
 		fprintf(stderr, "mpitrace run: %s holds what could not be written\n", path);
 	else
 		rmdir(r->stepdir);
-}
-
-/* The first name in the directory of path that begins so is put behind path; false: there is none, or no room. */
-static bool descend(char path[PATH_MAX], const char *prefix)
-{
-	DIR *dir = opendir(path);
-	const struct dirent *entry = NULL;
-	size_t len = strlen(path);
-	while (dir != NULL && (entry = readdir(dir)) != NULL)
-		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
-			break;
-	bool found =
-		entry != NULL && snprintf(path + len, PATH_MAX - len, "/%s", entry->d_name) < (int)(PATH_MAX - len);
-	if (dir != NULL)
-		closedir(dir);
-	return found;
-}
-
-static const char *ending_of(const char *name)
-{
-	const char *dot = strrchr(name, '.');
-	return dot != NULL ? dot : "";
-}
-
-/* report.html becomes NAME.html, job.mpix NAME.mpix; n1.mpic NAME.mpic, or NAME.n1.mpic where there are more. */
-static void adopt(const struct run *r, const char *step, const char *name, bool several)
-{
-	char from[PATH_MAX + NAME_MAX + 2], to[PATH_MAX + 2 * NAME_MAX + 4];
-	bool raw = strcmp(ending_of(name), ".mpic") == 0;
-	snprintf(from, sizeof(from), "%s/%s", step, name);
-	snprintf(to, sizeof(to), "%s/%s%s%s", r->dir, r->name, raw && several ? "." : "",
-		 raw && several ? name : ending_of(name));
-	if (strcmp(name, "log.txt") == 0 || strcmp(name, "mpitrace-outcome") == 0 ||
-	    strcmp(name, "mpitrace-verdict") == 0)
-		unlink(from);
-	else if (rename(from, to) != 0)
-		fprintf(stderr, "mpitrace run: %s: cannot become %s: %s\n", from, to, strerror(errno));
-}
-
-static void adopt_all(const struct run *r, const char *step)
-{
-	struct dirent **names;
-	int n = scandir(step, &names, NULL, alphasort), traces = 0;
-	for (int i = 0; i < n; i++)
-		traces += strcmp(ending_of(names[i]->d_name), ".mpic") == 0;
-	for (int i = 0; i < n; i++) {
-		if (names[i]->d_name[0] != '.')
-			adopt(r, step, names[i]->d_name, traces > 1);
-		free(names[i]);
-	}
-	if (n >= 0)
-		free(names);
-}
-
-/* What srun --mpitrace leaves beneath the step directory, finished and put where other runs have it. */
-static void finish_step(struct run *r, int program_code)
-{
-	char job[PATH_MAX], step[PATH_MAX];
-	snprintf(job, sizeof(job), "%s", r->stepdir);
-	bool found = descend(job, "mpitrace-");
-	snprintf(step, sizeof(step), "%s", job);
-	found = found && descend(step, "step-");
-	if (found)
-		tell_finisher(step);
-	char *const words[] = {r->self, WORD("finish"), step, WORD("--wait"), WORD(FINISH_WAIT), NULL};
-	int code = found ? wait_for(start(words)) : EXIT_BAD_INPUT;
-	if (code == EXIT_DONE || code == EXIT_PARTIAL)
-		adopt_all(r, step);
-	rmdir(step);
-	rmdir(job);
-	rmdir(r->stepdir);
-	if (exists(r, r->name, ".mpix"))
-		say_where(r);
-	else if (access(r->stepdir, F_OK) != 0)
-		launcher_explain(&r->launcher, program_code);
-	if (access(r->stepdir, F_OK) == 0)
-		fprintf(stderr, "mpitrace run: %s holds what could not be finished\n", r->stepdir);
 }
 
 /* What was asked for, in the plugin's words; the files get their places and names afterwards. */
@@ -593,7 +431,7 @@ static int run_by_plugin(struct run *r, struct error *e)
 	if (code < 0)
 		rmdir(r->stepdir);
 	else
-		finish_step(r, code);
+		run_finish_step(r, code, stopped_by);
 	return code;
 }
 
@@ -606,7 +444,7 @@ static int run_here(struct run *r, struct error *e)
 	code = run_program(r, e);
 	end_agent(r);
 	if (code >= 0)
-		finish(r, code);
+		run_finish(r, code);
 	remove_stepdir(r);
 	return code;
 }

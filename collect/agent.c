@@ -215,7 +215,8 @@ static bool step_is_over(const struct agent *a, const struct watched *w)
 {
 	if (stepdir_has(a->stepdir, "done"))
 		return true;
-	return w->pid > 0 && process_has_gone(w->pid, w->begun) && all_gone(a);
+	bool left = (w->pid > 0 && process_has_gone(w->pid, w->begun)) || stepdir_is_gone(a->stepdir);
+	return left && all_gone(a);
 }
 
 static int put_end(struct agent *a)

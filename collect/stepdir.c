@@ -34,6 +34,12 @@ bool stepdir_has(const char *dir, const char *name)
 	return join(path, dir, name) == 0 && lstat(path, &st) == 0;
 }
 
+bool stepdir_is_gone(const char *dir)
+{
+	struct stat st;
+	return lstat(dir, &st) != 0 && errno == ENOENT;
+}
+
 int stepdir_mark(const char *dir, const char *name)
 {
 	char path[PATH_MAX];

@@ -3,6 +3,7 @@
 FULL=1: every call of ours fails once and for good, with every error; else a sample."""
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -323,6 +324,25 @@ def budget(t, place, program):
             coverage['events_lost'] == story[2], coverage)
 
 
+def removed(t, place, program, plain):
+    """A cleaner takes the step directory away, where the end of the step would be said."""
+    step = Step(place, 'removed')
+    agent = step.attentive_agent()
+    run = step.run(program, place.dir + '/c', str(STEPS), '1')
+    while agent.poll() is None and not os.path.exists(step.mpic):
+        time.sleep(0.01)
+    shutil.rmtree(step.dir)
+    try:
+        code = agent.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        agent.kill()
+        code = 'does not end'
+    counts = step.counts()
+    missing = any('lost' in th and th['lost'] or th['events'] < th['calls'] for p in counts['processes'] for th in p['meta']['threads'])
+    t.check('%s: a step directory that is removed: the agent ends, its trace has an end, and its exit code says whether something is missing' % place.flavour,
+            code == (4 if missing else 0) and counts['finished'] and shown(run) == plain[STEPS], (code, shown(run), counts))
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
@@ -332,6 +352,7 @@ def main():
                                              capture_output=True, timeout=120)) for n in (STEPS, 5 * STEPS, 20 * STEPS)}
             # Most of what these meet is the same under both.
             cases = (output_full, spool_full, crowd, limits, address_space, cgroup) if FULL or flavour == 'mpich' else (spool_full, cgroup)
+            cases += (removed,)
             for case in cases:
                 began = time.monotonic()
                 case(t, place, program, plain)

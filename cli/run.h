@@ -1,0 +1,39 @@
+/* run.h - `mpitrace run`: a program between its command line and its files (cmd_run.c), and what becomes of what was
+ * recorded (run_results.c). */
+#pragma once
+
+#include "cli/launcher.h"
+#include "spank/request.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define WORD(text) ((char *)(uintptr_t)(text))
+
+struct run {
+	const char *ranks, *mpirun_args;
+	bool oversubscribe;
+	struct request request;
+	char **program;
+	char name[NAME_MAX];	/* of the files */
+	char dir[PATH_MAX];	/* absolute out */
+	char stepdir[PATH_MAX]; /* private, removed at the end */
+	char self[PATH_MAX];
+	pid_t agent;
+	struct launcher launcher;
+};
+
+/* ---- cmd_run.c ---- */
+
+/* A child that becomes this program; its exit code as a shell has it, once it is over. */
+pid_t run_start(char *const words[]);
+int run_wait(pid_t pid);
+
+/* ---- run_results.c ---- */
+
+/* Analyse what was recorded, or say why nothing was. */
+void run_finish(struct run *r, int program_code);
+/* The same of what srun --mpitrace leaves beneath the step directory; its files are put where other runs have them.
+ * signal: the first that was to end the program; 0: none. */
+void run_finish_step(struct run *r, int program_code, int signal);

@@ -1,0 +1,163 @@
+/* run_results.c - see run.h. In: the step directory of a run that is over.  Out: DIR/NAME.mpic, .mpix, .html; lines on
+ * standard error. */
+#include "cli/run.h"
+
+#include "base/shell_word.h"
+#include "cli/cli.h"
+#include "collect/untraced.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FINISH_WAIT "60" /* seconds for the nodes' traces to be complete */
+
+static void say_where(const struct run *r)
+{
+	char path[PATH_MAX + NAME_MAX + 8], *word;
+	if (r->request.quiet)
+		return;
+	snprintf(path, sizeof(path), "%s/%s.mpix", r->dir, r->name);
+	word = shell_word(path);
+	fprintf(stderr, "mpitrace: report %s/%s.html\nmpitrace: trace  %s  (mpitrace view %s)\n", r->dir, r->name, path,
+		word != NULL ? word : path);
+	free(word);
+}
+
+/* The first reason, which is the worst; what may be none at all only where nothing was recorded. False: there is
+ * none. */
+static bool say_untraced(const struct run *r, bool recorded)
+{
+	struct untraced u;
+	char ranks[PATH_MAX + 16];
+	snprintf(ranks, sizeof(ranks), "%s/ranks", r->stepdir);
+	untraced_read(ranks, &u);
+	if (u.n == 0 || (recorded && !u.whys[0].failed))
+		return false;
+	fprintf(stderr, "mpitrace run: %u process%s of %s ran untraced: %s\n", u.whys[0].processes,
+		u.whys[0].processes == 1 ? "" : "es", r->launcher.program, u.whys[0].why);
+	return true;
+}
+
+/* What it recorded stood in there. */
+static bool say_removed(const struct run *r)
+{
+	if (access(r->stepdir, F_OK) == 0 || errno != ENOENT)
+		return false;
+	fprintf(stderr, "mpitrace run: %s was removed while %s ran, and the trace with it\n", r->stepdir,
+		r->launcher.program);
+	return true;
+}
+
+void run_finish(struct run *r, int program_code)
+{
+	char mpic[PATH_MAX + NAME_MAX + 8], mpix[sizeof(mpic)], html[sizeof(mpic)];
+	snprintf(mpic, sizeof(mpic), "%s/%s.mpic", r->dir, r->name);
+	snprintf(mpix, sizeof(mpix), "%s/%s.mpix", r->dir, r->name);
+	snprintf(html, sizeof(html), "%s/%s.html", r->dir, r->name);
+	bool recorded = access(mpic, R_OK) == 0;
+	bool said = say_untraced(r, recorded) || (!recorded && say_removed(r));
+	if (!recorded && !said)
+		launcher_explain(&r->launcher, program_code);
+	if (!recorded)
+		return;
+	char *const words[] = {r->self, WORD("analyze"), mpic, WORD("-o"), mpix, WORD("--report"), html, NULL};
+	int code = run_wait(run_start(words));
+	if (code == EXIT_DONE || code == EXIT_PARTIAL)
+		say_where(r);
+}
+
+/* ---- of srun --mpitrace ---- */
+
+/* Why the program ended, as who ran its launcher knows it, beside the traces of the plugin's agents. Of what Slurm itself ended it knows more. */
+static void tell_finisher(const char *step, int signal)
+{
+	char path[PATH_MAX + 32];
+	snprintf(path, sizeof(path), "%s/mpitrace-outcome", step);
+	int fd = signal != 0 ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666) : -1;
+	if (fd >= 0) {
+		dprintf(fd, "signal %d\n", signal);
+		close(fd);
+	}
+}
+
+/* The first name in the directory of path that begins so is put behind path; false: there is none, or no room. */
+static bool descend(char path[PATH_MAX], const char *prefix)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry = NULL;
+	size_t len = strlen(path);
+	while (dir != NULL && (entry = readdir(dir)) != NULL)
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+			break;
+	bool found =
+		entry != NULL && snprintf(path + len, PATH_MAX - len, "/%s", entry->d_name) < (int)(PATH_MAX - len);
+	if (dir != NULL)
+		closedir(dir);
+	return found;
+}
+
+static const char *ending_of(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	return dot != NULL ? dot : "";
+}
+
+/* report.html becomes NAME.html, job.mpix NAME.mpix; n1.mpic NAME.mpic, or NAME.n1.mpic where there are more. */
+static void adopt(const struct run *r, const char *step, const char *name, bool several)
+{
+	char from[PATH_MAX + NAME_MAX + 2], to[PATH_MAX + 2 * NAME_MAX + 4];
+	bool raw = strcmp(ending_of(name), ".mpic") == 0;
+	snprintf(from, sizeof(from), "%s/%s", step, name);
+	snprintf(to, sizeof(to), "%s/%s%s%s", r->dir, r->name, raw && several ? "." : "",
+		 raw && several ? name : ending_of(name));
+	if (strcmp(name, "log.txt") == 0 || strcmp(name, "mpitrace-outcome") == 0 ||
+	    strcmp(name, "mpitrace-verdict") == 0)
+		unlink(from);
+	else if (rename(from, to) != 0)
+		fprintf(stderr, "mpitrace run: %s: cannot become %s: %s\n", from, to, strerror(errno));
+}
+
+static void adopt_all(const struct run *r, const char *step)
+{
+	struct dirent **names;
+	int n = scandir(step, &names, NULL, alphasort), traces = 0;
+	for (int i = 0; i < n; i++)
+		traces += strcmp(ending_of(names[i]->d_name), ".mpic") == 0;
+	for (int i = 0; i < n; i++) {
+		if (names[i]->d_name[0] != '.')
+			adopt(r, step, names[i]->d_name, traces > 1);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+}
+
+void run_finish_step(struct run *r, int program_code, int signal)
+{
+	char job[PATH_MAX], step[PATH_MAX], mpix[PATH_MAX + NAME_MAX + 8];
+	snprintf(job, sizeof(job), "%s", r->stepdir);
+	bool found = descend(job, "mpitrace-");
+	snprintf(step, sizeof(step), "%s", job);
+	found = found && descend(step, "step-");
+	if (found)
+		tell_finisher(step, signal);
+	char *const words[] = {r->self, WORD("finish"), step, WORD("--wait"), WORD(FINISH_WAIT), NULL};
+	int code = found ? run_wait(run_start(words)) : EXIT_BAD_INPUT;
+	if (code == EXIT_DONE || code == EXIT_PARTIAL)
+		adopt_all(r, step);
+	rmdir(step);
+	rmdir(job);
+	rmdir(r->stepdir);
+	snprintf(mpix, sizeof(mpix), "%s/%s.mpix", r->dir, r->name);
+	if (access(mpix, F_OK) == 0)
+		say_where(r);
+	else if (access(r->stepdir, F_OK) != 0)
+		launcher_explain(&r->launcher, program_code);
+	if (access(r->stepdir, F_OK) == 0)
+		fprintf(stderr, "mpitrace run: %s holds what could not be finished\n", r->stepdir);
+}
