@@ -43,9 +43,9 @@ def main():
         t.check('the line before which it computes', abs(answer(mpix, '--site', 'mended.c:%d=0.5x' % line)['gain']) > 0.1)
         t.equal('what is otherwise, in words', answer(mpix, '--balance', '--rank', '2=0.5')['what'],
                 ['computing balanced between the ranks', 'rank 2 computing 0.5 times as long'])
-        issue = next(i for i in a['issues'] if i['issue'] == 'load_imbalance')
-        t.check('an issue gains what the analysis says', abs(answer(mpix, '--without', 'load_imbalance')['gain'] - issue['gain']['share']) < 1e-3,
-                issue)
+        gaining = [i for i in a['issues'] if 'gain' in i]  # on a machine that others have, not always of the same
+        t.check('an issue gains what the analysis says', gaining and all(
+            abs(answer(mpix, '--without', i['issue'])['gain'] - i['gain']['share']) < 1e-3 for i in gaining[:3]), gaining)
         text = whatif(mpix).stdout
         t.check('text for people', text.startswith('Recorded ') and 'shorter' in text and max(map(len, text.splitlines())) <= 100, text)
         refused(t, 'a rank that is not there', 3, 'no such rank', mpix, '--rank', '4=2x')
