@@ -73,7 +73,8 @@ void run_finish(struct run *r, int program_code)
 
 /* ---- of srun --mpitrace ---- */
 
-/* Why the program ended, as who ran its launcher knows it, beside the traces of the plugin's agents. Of what Slurm itself ended it knows more. */
+/* Why the program ended, as who ran its launcher knows it, beside the traces of the plugin's agents. Of what Slurm
+ * itself ended it knows more. */
 static void tell_finisher(const char *step, int signal)
 {
 	char path[PATH_MAX + 32];

@@ -1,7 +1,7 @@
 /* lateness.h - how much later calls end than others do at the same logical step, by call site.
  *
- * The logical step of a call is one more than that of the call before it on its thread, more than that of the call which
- * sent what it received, and as high as that of the last member of a collective operation that it had to wait for
+ * The logical step of a call is one more than that of the call before it on its thread, more than that of the call
+ * which sent what it received, and as high as that of the last member of a collective operation that it had to wait for
  * (Lamport: Time, clocks, and the ordering of events in a distributed system, CACM 21, 1978). Of calls of one site at
  * one step the earliest end is when all could have been there; what others end later is their lateness (Isaacs et al.:
  * Combing the communication hairball: visualizing parallel execution traces using logical time, IEEE TVCG 20, 2014). */
