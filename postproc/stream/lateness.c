@@ -50,11 +50,16 @@ void lateness_destroy(struct lateness *l)
 	free(l);
 }
 
+#define SLOTS_A_STEP 4u
+
+/* Ranks are at steps that lie near each other, and so do these in memory; where that place is taken, anywhere. */
 static struct group *slot_of(struct lateness *l, uint32_t step, uint32_t site)
 {
-	size_t at = index_mix(step, site) & (SLOTS - 1);
-	while (l->slots[at].calls > 0 && (l->slots[at].step != step || l->slots[at].site != site))
-		at = (at + 1) & (SLOTS - 1);
+	size_t at = ((size_t)step * SLOTS_A_STEP + site % SLOTS_A_STEP) & (SLOTS - 1), stride = 0;
+	while (l->slots[at].calls > 0 && (l->slots[at].step != step || l->slots[at].site != site)) {
+		stride = stride == 0 ? index_mix(step, site) | 1 : stride; /* odd: it comes by all */
+		at = (at + stride) & (SLOTS - 1);
+	}
 	return &l->slots[at];
 }
 
