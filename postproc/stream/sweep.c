@@ -378,7 +378,7 @@ static void note_lateness(struct sweep *w, const struct actor *a, const struct s
 	const struct process *p = a->lane->process;
 	const struct sig *sig = &p->sigs.at[ev->sig];
 	bool before = p->init_exit_ns != TIME_ABSENT && ev->start_ns < p->init_exit_ns;
-	bool after = p->finalize_enter_ns != TIME_ABSENT && ev->start_ns >= p->finalize_enter_ns;
+	bool after = p->finalize_enter_ns != TIME_ABSENT && ev->end_ns > p->finalize_enter_ns;
 	if (before || after || (sig->call.flags & SIG_POLLS) != 0)
 		return;
 	if (lateness_add(w->lateness, a->step, sig->site, a->lane->rank, ev->end_ns) > 0)
