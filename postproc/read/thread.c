@@ -149,6 +149,7 @@ static int add_own_sig(struct reader *r, struct own_sig own, uint64_t hash)
 	r->p->unknown_sigs += fresh.call.unknown && !fresh.crowded;
 	own.words = (const uint64_t *)(const void *)r->p->payloads.at[r->p->payloads.n - 1].data;
 	own.sig = (uint32_t)r->p->sigs.n;
+	r->p->own_sigs++;
 	if (vec_push(&r->p->sigs, fresh) < 0 || vec_push(&r->own, own) < 0)
 		return -ENOMEM;
 	return index_add(&r->own_of, hash, (uint32_t)r->own.n - 1);
@@ -164,7 +165,7 @@ static int find_own_sig(struct reader *r, const struct mpic_event *ev, uint32_t 
 		*ret_own = index_find(&r->own_of, hash, is_like, &l);
 		if (*ret_own != INDEX_NONE)
 			return 0;
-		if (n == SIG_WORDS_MIN || r->own.n < own_sigs_max(r->p)) {
+		if (n == SIG_WORDS_MIN || r->p->own_sigs < own_sigs_max(r->p)) {
 			*ret_own = (uint32_t)r->own.n;
 			return add_own_sig(r, l.like, hash);
 		}
