@@ -305,6 +305,7 @@ static void become_program(struct run *r, bool interrupts, bool quits)
 		signal(SIGINT, SIG_DFL);
 	if (quits)
 		signal(SIGQUIT, SIG_DFL);
+	umask(umask_as_given());
 	set_environment(r);
 	execvp(words[0], words);
 	fprintf(stderr, "mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
@@ -438,8 +439,10 @@ static int run_by_plugin(struct run *r, struct error *e)
 static int run_here(struct run *r, struct error *e)
 {
 	int code = write_layout(r, e);
-	if (code < 0)
+	if (code < 0) {
+		remove_stepdir(r);
 		return code;
+	}
 	start_agent(r);
 	code = run_program(r, e);
 	end_agent(r);

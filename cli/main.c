@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct command *const commands[] = {
@@ -68,9 +69,24 @@ static void fill_descriptors(void)
 		close(fd);
 }
 
+static mode_t given_umask = 022;
+
+mode_t umask_as_given(void)
+{
+	return given_umask;
+}
+
+/* What we make we read again, whatever a umask takes from others. */
+static void keep_owners_rights(void)
+{
+	given_umask = umask(077);
+	umask(given_umask & 077);
+}
+
 int main(int argc, char **argv)
 {
 	fill_descriptors();
+	keep_owners_rights();
 	if (argc > 3 && strcmp(argv[1], "--as") == 0) {
 		become_another(argv[2], strcmp(argv[3], "collect") == 0);
 		argc -= 2;

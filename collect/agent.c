@@ -366,14 +366,14 @@ static int read_layout(struct agent *a, bool given, struct error *e)
 	return stepdir_layout(a->stepdir, &a->layout, e);
 }
 
-/* Mode bits as the user's own processes would have them. */
+/* Mode bits as the user's own processes would have them, but that the user reads what is theirs. */
 static void take_umask(const struct agent *a)
 {
 	const char *text = layout_text(&a->layout, LAYOUT_UMASK);
 	char *end;
 	unsigned long bits = strtoul(text, &end, 8);
 	if (text[0] >= '0' && text[0] <= '7' && *end == '\0' && bits <= 0777)
-		umask((mode_t)bits);
+		umask((mode_t)bits & 077);
 	else if (layout_has(&a->layout, LAYOUT_UMASK))
 		umask(077);
 }

@@ -38,13 +38,23 @@ bool note_directory_is_ours(const char *dir)
 	       st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+int note_open(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+		      0600); /* a fifo in its place must not stop us */
+	struct stat st;
+	if (fd >= 0 && (flags & O_CREAT) != 0 && fstat(fd, &st) == 0 && (st.st_mode & 0600) != 0600)
+		(void)!fchmod(fd, 0600);
+	return fd;
+}
+
 static int open_note(const char *name, int flags)
 {
 	char path[4096];
 	const char *dir = secure_getenv("MPITRACE_DIR");
 	int len = dir != NULL ? snprintf(path, sizeof(path), "%s/%s", dir, name) : -1;
 	return len > 0 && len < (int)sizeof(path) && note_directory_is_ours(dir)
-		       ? open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600)
+		       ? note_open(path, O_WRONLY | O_CREAT | flags)
 		       : -1;
 }
 

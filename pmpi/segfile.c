@@ -36,7 +36,7 @@ static int open_again(const char *suffix, int flags)
 {
 	static char name[PATH_MAX + sizeof(SPILL_SUFFIX)]; /* under the lock: the stack may be a small one */
 	snprintf(name, sizeof(name), "%s%s", path, suffix);
-	return open(name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600); /* a fifo in its place must not stop us */
+	return note_open(name, flags);
 }
 
 static void *map_new(uint64_t offset, size_t len_bytes, void *where, bool prefault)

@@ -57,6 +57,13 @@ out_names_another_directory() {
 	has_file "$(echo "$CASE_DIR"/elsewhere/mpitrace-*/step-0/report.html)"
 }
 
+# The files are made by ranks, agent and finisher, and each of them opens what another has made.
+a_umask_that_takes_all_from_the_owner_costs_no_trace() {
+	as_user bash -c 'umask 777; exec srun -N2 -n2 --mpitrace "$1" 20 >/dev/null' bash "$RING" || fails "srun: $?" || return
+	same "transfers, lost" "40 0" "$(analysis 0 'str(a["summary"]["transfers"]) + " " + str(a["coverage"]["events_lost"])')" || return
+	same "mode" 600 "$(stat -c %a "$(step_dir 0)/report.html")"
+}
+
 report_none_leaves_the_traces_alone() {
 	as_user srun -N2 -n2 --mpitrace=report=none "$RING" 5 >/dev/null || fails "srun: $?" || return
 	eventually "an empty spool" spool_is_empty || return
