@@ -8,8 +8,8 @@
 /* A directory of our own into which nobody else may write, absolute, not by a detour: else no file appears there. */
 bool note_directory_is_ours(const char *dir) __attribute__((visibility("hidden")));
 
-/* open(2) of a file that the agent reads as well: one that is made, its owner may read and write, whatever the program's
- * umask. */
+/* open(2) of a file that the agent reads as well: its owner may read and write one that is made, whatever the
+ * program's umask. */
 int note_open(const char *path, int flags) __attribute__((visibility("hidden")));
 
 /* A file that grows beyond RLIMIT_FSIZE ends the program by SIGXFSZ (setrlimit(2)): ask before. */

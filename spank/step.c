@@ -295,7 +295,7 @@ static void look_at_place(const struct config *c, const struct record *rec, stru
 		who.ngids = IDENTITY_GROUPS_MAX;
 	if (who.ngids < 0)
 		who.ngids = 0;
-	if (n->wanted && rec->nodeid == 0 && (rec->out[0] == '\0' || place_check(&who, rec->out, &e) < 0))
+	if (n->wanted && rec->nodeid == 0 && (rec->out[0] == '\0' || place_check(&who, rec->out, false, &e) < 0))
 		notice_set(n, NOTICE_PLACE, "%s: traces are kept in %s/kept/%u on each node, for a week", e.text,
 			   c->spool, rec->uid);
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "spank/policy/policy.h"
 #include "spank/output.h"
+#include "spank/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +33,7 @@ static struct {
 	bool wanted;
 	bool queue; /* the site wants long analyses to be jobs */
 	bool quiet, hides_hosts;
+	bool has_place; /* when it began; else its first node has told so */
 	uint32_t nnodes;
 	double begin;
 	char directory[PATH_MAX]; /* where srun was called */
@@ -75,6 +77,7 @@ void submit_step_known(spank_t sp, const struct request *r)
 	local.quiet = r->quiet;
 	local.hides_hosts = (r->site.redact & POLICY_REDACT_HOSTS) != 0;
 	local.queue = strcmp(r->site.finish, "queue") == 0;
+	local.has_place = local.wanted && place_check(NULL, local.out, false, &(struct error){""}) == 0;
 	if (!local.wanted || !sl_number(sp, S_JOB_NNODES, &local.nnodes))
 		local.nnodes = 0;
 }
@@ -210,11 +213,24 @@ static bool why_untraced(char *ret_why, size_t cap_bytes)
 	return found != NULL;
 }
 
+/* No results, although there was a place for them when the step began: a program without MPI leaves none; else the
+ * agents could not make the directory. */
+static bool lost_its_place(struct error *e)
+{
+	return local.has_place && access(local.out, F_OK) != 0 && place_check(NULL, local.out, true, e) < 0;
+}
+
 /* What a finisher that ended with this code has not done. */
 static void note(struct notice *n, int code, bool has_report)
 {
 	char why[1024];
-	if (code == 0 && !has_report && why_untraced(why, sizeof(why)))
+	struct error e;
+	if (code != CODE_STOPPED && lost_its_place(&e))
+		notice_set(
+			n, NOTICE_PLACE,
+			"%s: what was recorded, if anything, is kept on each node in kept/%u of its spool, for a week",
+			e.text, (unsigned)geteuid());
+	else if (code == 0 && !has_report && why_untraced(why, sizeof(why)))
 		notice_set(n, NOTICE_UNTRACED, "%s", why);
 	else if (code == CODE_NO_PROGRAM)
 		notice_set(n, NOTICE_NO_PROGRAM, "the program mpitrace is missing on this host; the trace is in %s",

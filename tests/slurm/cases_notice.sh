@@ -111,6 +111,18 @@ a_directory_that_cannot_be_written_is_told() {
 	told "no directory for the results on n1: $CASE_DIR/closed: Permission denied: traces are kept in $STATE/n1/mpitrace/kept" ",out=$CASE_DIR/closed"
 }
 
+# srun's end, when no results are there, tells what the node could not know as it began.
+a_directory_that_cannot_be_made_in_the_end_is_told() {
+	as_user ln -s nowhere "$CASE_DIR/leads_nowhere"
+	told "no directory for the results on n1: $CASE_DIR/leads_nowhere: a link to what is not there" ",out=$CASE_DIR/leads_nowhere" foreground || return
+	told "no directory for the results: /proc/self/fd: No such file .*kept on each node" ",out=/proc/self/fd" foreground || return
+	as_user mkdir closing
+	printf '#!/bin/sh\nchmod 0555 "$1"\nshift\nexec "$@"\n' | as_user tee closes >/dev/null
+	as_user srun -w n1 -n1 --mpitrace=out=closing sh closes closing "$RING" 5 >/dev/null 2>"$CASE_DIR/err.txt" || fails "srun: $?" || return
+	same "lines" "ring done,mpitrace: no directory for the results: $CASE_DIR/closing: Permission denied" \
+		"$(sed 's/\(denied\): what.*/\1/' "$CASE_DIR/err.txt" | paste -sd,)"
+}
+
 a_directory_that_another_user_made_first_is_told() {
 	local last=0
 	as_admin install -d -m 1777 "$CASE_DIR/shared"
