@@ -4,7 +4,6 @@
 #include "base/command.h"
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 /* Of the analysis that this process has made: is more missing than the ends of ranks that died? */
 bool analyze_lost(void);
@@ -12,8 +11,8 @@ bool analyze_lost(void);
 /* The preloaded tracer. Static storage. */
 const char *tracer_path(void);
 
-/* Of our caller, for programs of theirs: ours never takes from the owner. */
-mode_t umask_as_given(void);
+/* Before a program of our caller's: what it inherits is as ours was (umask, SIGXFSZ). */
+void as_called(void);
 
 /* Become a program of ours that is one by itself, since it needs libraries that most of us do not: argv[0] is the
  * subcommand. room: where it lies in a build tree. Returns an exit code when it cannot, having said why. */

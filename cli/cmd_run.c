@@ -305,7 +305,7 @@ static void become_program(struct run *r, bool interrupts, bool quits)
 		signal(SIGINT, SIG_DFL);
 	if (quits)
 		signal(SIGQUIT, SIG_DFL);
-	umask(umask_as_given());
+	as_called();
 	set_environment(r);
 	execvp(words[0], words);
 	fprintf(stderr, "mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,24 +70,31 @@ static void fill_descriptors(void)
 		close(fd);
 }
 
-static mode_t given_umask = 022;
+static struct {
+	mode_t umask;
+	void (*on_limit)(int);
+} given;
 
-mode_t umask_as_given(void)
+/* What we make we read again, whatever a umask takes from others; and a file that may not grow is an error to tell,
+ * which leaves nothing half written, not a death. */
+static void arrange(void)
 {
-	return given_umask;
+	given.umask = umask(077);
+	umask(given.umask & 077);
+	given.on_limit = signal(SIGXFSZ, SIG_IGN);
 }
 
-/* What we make we read again, whatever a umask takes from others. */
-static void keep_owners_rights(void)
+void as_called(void)
 {
-	given_umask = umask(077);
-	umask(given_umask & 077);
+	umask(given.umask);
+	if (given.on_limit == SIG_DFL)
+		signal(SIGXFSZ, SIG_DFL);
 }
 
 int main(int argc, char **argv)
 {
 	fill_descriptors();
-	keep_owners_rights();
+	arrange();
 	if (argc > 3 && strcmp(argv[1], "--as") == 0) {
 		become_another(argv[2], strcmp(argv[3], "collect") == 0);
 		argc -= 2;

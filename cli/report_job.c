@@ -75,10 +75,7 @@ static int write_page(struct job_steps *all, const char *title, const char *path
 	atomic_file_sweep(path);
 	if (atomic_file_open(&f, path, &e) < 0)
 		return complain(&e);
-	if (html_job(all, title, f.stream, &e) < 0) {
-		atomic_file_abandon(&f);
-		return complain(&e);
-	}
+	html_job(all, title, f.stream);
 	return atomic_file_commit(&f, &e) < 0 ? complain(&e) : EXIT_DONE;
 }
 

@@ -19,8 +19,7 @@
 
 /* Write the page to out (not closed). analysis_json is NUL-terminated and need not be trusted:
  * whatever is absent or of an unexpected type is left out of the page, whatever is a string is
- * escaped. 0; -EBADMSG when the text is not a JSON object; -ENOMEM; -EIO when out cannot be
- * written. */
+ * escaped. 0; -EBADMSG when the text is not a JSON object; -ENOMEM. Whether out could be written, out knows. */
 int html_report(const char *analysis_json, FILE *out, struct error *e);
 /* What a page is made of: the analysis, changes since other runs (as below) or NULL, the path of the trace, for the
  * commands that the page names and to be carried, or NULL, and that of the viewer, or NULL: then nothing is carried. */

@@ -258,7 +258,7 @@ static void write_steps(struct page *p, const struct job_steps *all)
 	       "DIRECTORY</code> at once.</p>\n</div>\n</section>\n");
 }
 
-int html_job(struct job_steps *all, const char *title, FILE *out, struct error *e)
+void html_job(struct job_steps *all, const char *title, FILE *out)
 {
 	struct page p = {.out = out};
 	vec_sort(&all->list, by_cost);
@@ -268,7 +268,4 @@ int html_job(struct job_steps *all, const char *title, FILE *out, struct error *
 	write_steps(&p, all);
 	put(&p, "</main>\n");
 	html_end(&p);
-	if (fflush(out) != 0 || ferror(out))
-		return fail(e, -EIO, "the page could not be written; is the disk full?");
-	return 0;
 }

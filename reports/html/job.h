@@ -28,6 +28,6 @@ struct job_steps {
 
 /* Add a step; analysis_json NULL: it has no trace. 0, -ENOMEM, or -E2BIG behind JOB_STEPS_MAX. */
 int job_add(struct job_steps *all, const char *name, const char *link, const char *analysis_json);
-/* Write the page to out (not closed). 0; -EIO when out cannot be written. */
-int html_job(struct job_steps *all, const char *title, FILE *out, struct error *e);
+/* Write the page to out (not closed), which knows whether it could be written. */
+void html_job(struct job_steps *all, const char *title, FILE *out);
 void job_done(struct job_steps *all);

@@ -38,6 +38,11 @@ says cut.mpix
 expect 3 "$mpitrace" report "$dir/page.html" -o "$dir/x.html"
 expect 3 "$mpitrace" report "$dir/job.mpix" -o "$dir/nowhere/x.html"
 says nowhere
-(ulimit -f 1 && trap '' XFSZ && expect 3 "$mpitrace" report "$dir/job.mpix" -o "$dir/x.html")
+(ulimit -f 1 && expect 3 "$mpitrace" report "$dir/job.mpix" -o "$dir/x.html")
+says 'x.html: cannot write: File too large'
+expect 3 "$mpitrace" report "$dir/job.mpix" -o /dev/full
+says '/dev/full: cannot write: No space left'
+(umask 777 && expect 0 "$mpitrace" report "$dir/job.mpix" -o "$dir/mine.html")
+[ "$(stat -c %a "$dir/mine.html")" = 600 ] || fail "a page that its owner cannot read"
 [ -z "$(find "$dir" -name 'x.html*')" ] || fail "a page that failed was left behind"
 echo ok

@@ -56,6 +56,15 @@ def layouts(t, place):
                 {k: told.get(k) for k in ('mode', 'budget', 'stack', 'sample', 'MPITRACE_MODE', 'MPITRACE_STACK') if k in told}, want)
 
 
+def inherited(t, place):
+    """What we arrange for ourselves, a program does not inherit: umask, and what the signal of a file's limit does."""
+    show = ['/bin/sh', '-c', 'umask; grep SigIgn /proc/self/status']
+    for before in ('umask 027', 'umask 777; trap "" XFSZ'):
+        as_ever, traced = (whole(['/bin/sh', '-c', before + '; exec "$@"', 'sh', *words], place.env, place.dir).stdout
+                           for words in (show, [MPITRACE, 'run', '--out', place.dir, '--', *show]))
+        t.equal('%s: the program has it, too' % before, traced, as_ever)
+
+
 def removed(t, place, program):
     out = place.dir + '/soon_gone'
     r = run(place, 'gone', '--out', out, words=['/bin/sh', '-c', '%s; rm -rf %s' % (program, out)], ranks=1)
@@ -130,6 +139,7 @@ def main():
             by_slurm(t, place, program)
             if flavour == 'openmpi':
                 slots(t, place, program)
+                inherited(t, place)
                 layouts(t, place)
                 wrong(t, place)
     t.end()

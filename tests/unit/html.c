@@ -449,14 +449,6 @@ Test(html, text_that_is_no_object_is_refused)
 	free(page);
 }
 
-Test(html, a_full_disk_is_an_error)
-{
-	struct error e = {.text = ""};
-	FILE *out = fopen("/dev/full", "we");
-	cr_expect_lt(html_report("{}", out, &e), 0);
-	fclose(out);
-}
-
 Test(html, an_empty_analysis_gives_a_page)
 {
 	size_t len_bytes;
