@@ -11,7 +11,7 @@ bool analyze_lost(void);
 /* The preloaded tracer. Static storage. */
 const char *tracer_path(void);
 
-/* Before a program of our caller's: what it inherits is as ours was (umask, SIGXFSZ). */
+/* Before a program of our caller's: what it inherits is as ours was (umask, SIGXFSZ, SIGCHLD). */
 void as_called(void);
 
 /* Become a program of ours that is one by itself, since it needs libraries that most of us do not: argv[0] is the

@@ -70,25 +70,28 @@ static void fill_descriptors(void)
 		close(fd);
 }
 
+typedef void (*handler_t)(int);
+
 static struct {
 	mode_t umask;
-	void (*on_limit)(int);
+	handler_t on_limit, on_child;
 } given;
 
-/* What we make we read again, whatever a umask takes from others; and a file that may not grow is an error to tell,
- * which leaves nothing half written, not a death. */
+/* What we make we read again, whatever a umask takes from others; a file that may not grow is an error to tell, which
+ * leaves nothing half written, not a death; and a child whose end is ignored would have no exit code for us. */
 static void arrange(void)
 {
 	given.umask = umask(077);
 	umask(given.umask & 077);
 	given.on_limit = signal(SIGXFSZ, SIG_IGN);
+	given.on_child = signal(SIGCHLD, SIG_DFL);
 }
 
 void as_called(void)
 {
 	umask(given.umask);
-	if (given.on_limit == SIG_DFL)
-		signal(SIGXFSZ, SIG_DFL);
+	signal(SIGXFSZ, given.on_limit);
+	signal(SIGCHLD, given.on_child);
 }
 
 int main(int argc, char **argv)

@@ -271,8 +271,9 @@ void submit_finish(const struct config *c, struct notice *n)
 	local.wanted = false;
 	double share = (now_s() - local.begin) / RUN_SHARE;
 	double budget_s = c->report_seconds > 0 ? (double)c->report_seconds : share > 1 ? share : 1;
-	struct sigaction listen = {.sa_handler = tell}, before[3];
-	static const int numbers[3] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction listen = {.sa_handler = tell}, collect = {.sa_handler = SIG_DFL}, before[4];
+	static const int numbers[4] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+	sigaction(SIGCHLD, &collect, &before[3]); /* srun may have been told to ignore it: then there is no exit code */
 	pid_t pid = fork();
 	if (pid == 0)
 		run_finisher(c, budget_s);
@@ -280,6 +281,6 @@ void submit_finish(const struct config *c, struct notice *n)
 		sigaction(numbers[i], &listen, &before[i]);
 	if (pid > 0)
 		say(n, wait_for(pid, 2 * budget_s + 2 + (local.queue ? QUEUE_SECONDS : 0)));
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		sigaction(numbers[i], &before[i], NULL);
 }

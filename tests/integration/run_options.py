@@ -3,6 +3,7 @@
 are made; more ranks than the launcher has slots are started when it is asked for, and else one line says what to do."""
 import os
 import shlex
+import sys
 
 from trace import FLAVOURS, MPITRACE, Place, Tests, operations, whole
 
@@ -56,13 +57,15 @@ def layouts(t, place):
                 {k: told.get(k) for k in ('mode', 'budget', 'stack', 'sample', 'MPITRACE_MODE', 'MPITRACE_STACK') if k in told}, want)
 
 
+IGNORING = 'import os, signal, sys; signal.signal(signal.%s, signal.SIG_IGN); os.execvp(sys.argv[1], sys.argv[1:])'
+
+
 def inherited(t, place):
-    """What we arrange for ourselves, a program does not inherit: umask, and what the signal of a file's limit does."""
-    show = ['/bin/sh', '-c', 'umask; grep SigIgn /proc/self/status']
-    for before in ('umask 027', 'umask 777; trap "" XFSZ'):
-        as_ever, traced = (whole(['/bin/sh', '-c', before + '; exec "$@"', 'sh', *words], place.env, place.dir).stdout
-                           for words in (show, [MPITRACE, 'run', '--out', place.dir, '--', *show]))
-        t.equal('%s: the program has it, too' % before, traced, as_ever)
+    """What we arrange for ourselves, a program does not inherit: umask, and signals that who called us ignores."""
+    show = ['/bin/sh', '-c', 'umask; grep SigIgn /proc/self/status; exit 5']
+    for before in (['/bin/sh', '-c', 'umask 777; exec "$@"', 'sh'], *([sys.executable, '-c', IGNORING % name] for name in ('SIGCHLD', 'SIGXFSZ', 'SIGINT'))):
+        as_ever, traced = (whole([*before, *words], place.env, place.dir) for words in (show, [MPITRACE, 'run', '--out', place.dir, '--', *show]))
+        t.equal('%s: the program has it, too, and its exit code is handed on' % before[2][:70], (traced.stdout, traced.returncode), (as_ever.stdout, 5))
 
 
 def removed(t, place, program):
