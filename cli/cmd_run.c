@@ -31,8 +31,6 @@
 
 #define NAMES_MAX 1000
 #define BASE_MAX (REQUEST_NAME_MAX - 1)
-#define AGENTS_MAX 3
-#define PATIENCE_MS 300
 
 /* What --mpitrace= takes as well. */
 static int parse_request(struct run *r, const struct request_key *key, const char *value)
@@ -198,21 +196,6 @@ int run_wait(pid_t pid)
 	return code_of(wait_status_of(pid));
 }
 
-static void start_agent(struct run *r)
-{
-	char watch[32];
-	snprintf(watch, sizeof(watch), "%d", (int)getpid());
-	char *const words[] = {r->self, WORD("collect"), r->stepdir, WORD("--watch"), watch, NULL};
-	fflush(NULL);
-	r->agent = fork();
-	if (r->agent == 0) {
-		setsid();		  /* Ctrl-C is for the program */
-		signal(SIGPIPE, SIG_IGN); /* nobody reads our words any more: no reason to record no more */
-		execv(words[0], words);
-		_exit(127);
-	}
-}
-
 /* LD_PRELOAD goes behind what the user has there. */
 static void set_environment(const struct run *r)
 {
@@ -333,60 +316,6 @@ static int run_program(struct run *r, struct error *e)
 	return code_of(status);
 }
 
-static int64_t cpu_time_ns(pid_t pid)
-{
-	clockid_t clock;
-	struct timespec t;
-	return clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &t) == 0
-		       ? t.tv_sec * 1000000000ll + t.tv_nsec
-		       : 0;
-}
-
-static bool is_idle_class(pid_t pid)
-{
-	siginfo_t info = {0};
-	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0 &&
-	       sched_getscheduler(pid) == SCHED_IDLE;
-}
-
-/* On a busy machine an agent of idle class may not get to see that all is over, and an ordinary user cannot raise
- * it (sched(7)): its successor never becomes idle. */
-static void replace_when_starved(pid_t agent)
-{
-	for (;;) {
-		int64_t before_ns = cpu_time_ns(agent);
-		for (int ms = 0; ms < PATIENCE_MS; ms++) {
-			if (!is_idle_class(agent))
-				return;
-			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-		}
-		if (cpu_time_ns(agent) - before_ns < PATIENCE_MS * 1000000ll / 2)
-			break;
-	}
-	kill(agent, SIGKILL);
-}
-
-/* An agent that was killed has a successor, which goes on where it stopped. */
-static void wait_for_agent(struct run *r)
-{
-	char sealed[PATH_MAX + 16];
-	snprintf(sealed, sizeof(sealed), "%s/ranks/sealed", r->stepdir);
-	if (r->agent > 0)
-		replace_when_starved(r->agent);
-	for (int i = 0; i < AGENTS_MAX && run_wait(r->agent) != 0 && access(sealed, F_OK) != 0; i++)
-		start_agent(r);
-}
-
-static void end_agent(struct run *r)
-{
-	char path[PATH_MAX + 16];
-	snprintf(path, sizeof(path), "%s/done", r->stepdir);
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		close(fd);
-	wait_for_agent(r);
-}
-
 static void remove_stepdir(const struct run *r)
 {
 	static const char unsaid[] = "ranks/" UNTRACED_UNSAID;
@@ -443,9 +372,9 @@ static int run_here(struct run *r, struct error *e)
 		remove_stepdir(r);
 		return code;
 	}
-	start_agent(r);
+	run_agent_start(r);
 	code = run_program(r, e);
-	end_agent(r);
+	run_agent_end(r);
 	if (code >= 0)
 		run_finish(r, code);
 	remove_stepdir(r);

@@ -1,5 +1,5 @@
-/* run.h - `mpitrace run`: a program between its command line and its files (cmd_run.c), and what becomes of what was
- * recorded (run_results.c). */
+/* run.h - `mpitrace run`: a program between its command line and its files (cmd_run.c), who records beside it
+ * (run_agent.c), and what becomes of what was recorded (run_results.c). */
 #pragma once
 
 #include "cli/launcher.h"
@@ -29,6 +29,13 @@ struct run {
 /* A child that becomes this program; its exit code as a shell has it, once it is over. */
 pid_t run_start(char *const words[]);
 int run_wait(pid_t pid);
+
+/* ---- run_agent.c ---- */
+
+void run_agent_start(struct run *r);
+/* All has ended that it records: wait until it has written what there is. One that hangs is given up after a minute, with
+ * a line on standard error. */
+void run_agent_end(struct run *r);
 
 /* ---- run_results.c ---- */
 
