@@ -51,6 +51,7 @@ struct poll {
 /* Was a rank outside of MPI at some time, and which call did it come with next? */
 struct coming {
 	bool outside, came;
+	int64_t left_ns; /* when it was outside at last: from_ns, or the end of what it was in */
 	struct moment at;
 };
 

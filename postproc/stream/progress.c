@@ -21,11 +21,14 @@ static uint32_t before(const struct lane *l, int64_t ns)
 	return (uint32_t)search_first(0, l->n, i, l->start_ns[i] < ns);
 }
 
-static bool is_inside(const struct shard *sh, const struct lane *l, uint32_t i, int64_t ns)
+/* When the call ends that the lane is in at ns; ns: it is in none. */
+static int64_t leaves_at(const struct shard *sh, const struct lane *l, uint32_t i, int64_t ns)
 {
-	if (i > 0)
-		return l->end_ns[i - 1] > ns && may_progress(sh, l, l->sig[i - 1]);
-	return l->open.window != NONE && l->open.end_ns > ns && may_progress(sh, l, l->open.sig);
+	bool open = i == 0;
+	if (open && l->open.window == NONE)
+		return ns;
+	int64_t end_ns = open ? l->open.end_ns : l->end_ns[i - 1];
+	return end_ns > ns && may_progress(sh, l, open ? l->open.sig : l->sig[i - 1]) ? end_ns : ns;
 }
 
 static void come(const struct shard *sh, struct coming *c, const struct lane *l, uint32_t from)
@@ -42,13 +45,15 @@ static void come(const struct shard *sh, struct coming *c, const struct lane *l,
 void progress_look(const struct shard *sh, uint32_t rank, int64_t from_ns, struct coming *c)
 {
 	const struct rank_stream *r = &sh->stream->ranks[rank];
-	c->outside = r->nlanes > 0;
+	c->left_ns = from_ns;
 	for (uint32_t k = 0; k < r->nlanes; k++) {
 		const struct lane *l = &sh->stream->lanes[r->first_lane + k];
 		uint32_t i = before(l, from_ns);
-		c->outside &= !is_inside(sh, l, i, from_ns);
+		int64_t left_ns = leaves_at(sh, l, i, from_ns);
+		c->left_ns = left_ns > c->left_ns ? left_ns : c->left_ns;
 		come(sh, c, l, i);
 	}
+	c->outside = r->nlanes > 0 && c->left_ns == from_ns;
 }
 
 void progress_go_on(const struct shard *sh, uint32_t rank, struct coming *c)
@@ -88,14 +93,15 @@ int edge_late(struct shard *sh, const struct moment *at, struct edge **ret_edge)
 }
 
 /* The receiver came while the send was there, which was over soon then: a send that ends by chance just after it does
- * is not told from one that waited. */
+ * is not told from one that waited. One that was still in MPI when the send began, as in what both did before, left it
+ * soon. */
 static bool has_waited(const struct slow_send *x)
 {
 	const struct coming *c = &x->coming;
 	if (!c->outside || !c->came || c->at.start_ns > x->call.end_ns || x->wait->receives)
 		return false;
-	int64_t waited = c->at.start_ns - x->call.start_ns, rest = x->call.end_ns - c->at.start_ns;
-	return rest <= waited || rest <= x->moves_ns;
+	int64_t waited = c->at.start_ns - c->left_ns, rest = x->call.end_ns - c->at.start_ns;
+	return waited > 0 && c->left_ns - x->call.start_ns <= waited && (rest <= waited || rest <= x->moves_ns);
 }
 
 static int answer(struct shard *sh, struct slow_send *x)
@@ -123,6 +129,7 @@ static int take_mail(struct shard *sh)
 			struct slow_send *x = &m->slow.at[i];
 			if (progress_is_known(sh, x->peer))
 				progress_look(sh, x->peer, x->call.start_ns, &x->coming);
+			x->coming.outside |= x->coming.left_ns > x->call.start_ns && x->coming.left_ns < x->call.end_ns;
 			if (vec_push(&sh->slow, *x) < 0)
 				return -ENOMEM;
 		}

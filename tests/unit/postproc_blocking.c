@@ -138,6 +138,28 @@ Test(blocking, a_small_send_waits_for_its_receiver_to_come_to_mpi)
 	cJSON_Delete(root);
 }
 
+/* The end of what both did before is not one moment. */
+Test(blocking, a_small_send_waits_for_a_receiver_that_is_just_about_to_leave_mpi)
+{
+	struct program *p = program_create(2, 1);
+	comm_call(p, 1, "MPI_Comm_free", 90, 110);
+	slow_send(p, 510);
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_float_eq(waited(root, "late_progress", 0), 400e-6, NEAR);
+	cr_expect_float_eq(caused(root, 1), 400e-6, NEAR);
+	cJSON_Delete(root);
+}
+
+Test(blocking, a_small_send_whose_receiver_was_in_mpi_for_most_of_it_waited_for_something_else)
+{
+	struct program *p = program_create(2, 1);
+	comm_call(p, 1, "MPI_Comm_free", 90, 310);
+	slow_send(p, 510);
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_null(wait_row(root, "late_progress", 0));
+	cJSON_Delete(root);
+}
+
 Test(blocking, a_send_that_ends_long_after_its_receiver_came_waited_for_something_else)
 {
 	struct program *p = program_create(2, 1);
