@@ -33,8 +33,8 @@ int run_wait(pid_t pid);
 /* ---- run_agent.c ---- */
 
 void run_agent_start(struct run *r);
-/* All has ended that it records: wait until it has written what there is. One that hangs is given up after a minute, with
- * a line on standard error. */
+/* All has ended that it records: wait until it has written what there is. One that hangs is given up after a minute,
+ * with a line on standard error. */
 void run_agent_end(struct run *r);
 
 /* ---- run_results.c ---- */
