@@ -1,10 +1,9 @@
 /* buf_file.c - see buf_file.h. */
 #include "base/buf_file.h"
+#include "base/regular.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PIECE_BYTES 65536u
@@ -29,11 +28,10 @@ int buf_read(struct buf *b, int fd, size_t max_bytes)
 
 int buf_file(struct buf *b, const char *path, size_t max_bytes)
 {
-	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = regular_open(path, NULL);
 	if (fd < 0)
-		return -errno;
-	int rc = fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? buf_read(b, fd, max_bytes) : -EINVAL;
+		return fd;
+	int rc = buf_read(b, fd, max_bytes);
 	close(fd);
 	return rc;
 }

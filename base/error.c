@@ -2,7 +2,21 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+
+/* Names are anybody's: what a terminal would obey, of ASCII or past it (U+0080 to U+009F), becomes '?'. Lines stay: a
+ * mistake in a specification is shown below its line. */
+static void make_plain(char *text)
+{
+	for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++) {
+		bool past_ascii = *c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
+		if (past_ascii)
+			*c++ = '?';
+		if ((*c < ' ' && *c != '\n' && *c != '\t') || *c == 0x7f || past_ascii)
+			*c = '?';
+	}
+}
 
 int fail(struct error *e, int code, const char *fmt, ...)
 {
@@ -11,6 +25,7 @@ int fail(struct error *e, int code, const char *fmt, ...)
 		va_start(ap, fmt);
 		vsnprintf(e->text, sizeof(e->text), fmt, ap);
 		va_end(ap);
+		make_plain(e->text);
 	}
 	return code;
 }

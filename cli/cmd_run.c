@@ -31,6 +31,7 @@
 
 #define NAMES_MAX 1000
 #define BASE_MAX (REQUEST_NAME_MAX - 1)
+#define RANKS_DIGITS 9 /* of a number that is an int */
 
 /* What --mpitrace= takes as well. */
 static int parse_request(struct run *r, const struct request_key *key, const char *value)
@@ -80,7 +81,8 @@ static int parse(struct run *r, int argc, char **argv)
 		i++;
 	if (i >= argc)
 		return usage_error("run", "no program given");
-	if (r->ranks != NULL && (atoi(r->ranks) < 1 || strspn(r->ranks, "0123456789") != strlen(r->ranks)))
+	if (r->ranks != NULL && (strlen(r->ranks) > RANKS_DIGITS || atoi(r->ranks) < 1 ||
+				 strspn(r->ranks, "0123456789") != strlen(r->ranks)))
 		return usage_error("run", "-n needs a number of ranks, not \"%.64s\"", r->ranks);
 	if (r->oversubscribe && r->ranks == NULL)
 		return usage_error("run", "--oversubscribe needs -n: it is an option of the launcher");
@@ -95,6 +97,14 @@ static bool exists(const struct run *r, const char *name, const char *suffix)
 	return access(path, F_OK) == 0;
 }
 
+/* What the layout has in one line, and a file is named after. */
+static void without_controls(char *name)
+{
+	for (; *name != '\0'; name++)
+		if ((unsigned char)*name < ' ' || *name == 0x7f)
+			*name = '_';
+}
+
 /* A name that nothing has yet; making the step directory reserves it. */
 static int reserve(struct run *r, struct error *e)
 {
@@ -102,6 +112,7 @@ static int reserve(struct run *r, struct error *e)
 	char base[BASE_MAX + 1];
 	snprintf(base, sizeof(base), "%.*s", BASE_MAX,
 		 r->request.name[0] != '\0' ? r->request.name : path_name(r->program[0]));
+	without_controls(base);
 	int rc = directories_make(out);
 	if (rc == 0 && realpath(out, r->dir) == NULL)
 		rc = -errno;

@@ -3,6 +3,7 @@
 #include "cli/program_mpi.h"
 #include "base/libmpi.h"
 #include "base/path.h"
+#include "base/regular.h"
 #include "cli/capture.h"
 
 #include <elf.h>
@@ -80,7 +81,7 @@ static enum mpi_kind kind_of_library(const char *path)
 	static const char mark[] = "ompi_mpi_comm_world";
 	enum mpi_kind kind = MPI_MPICH;
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = regular_open(path, NULL);
 	if (fd < 0)
 		return MPI_NOT_KNOWN;
 	if (fstat(fd, &st) == 0 && st.st_size > 0) {

@@ -2,6 +2,7 @@
 #include "fleet/links.h"
 
 #include "base/hostlist.h"
+#include "base/regular.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -91,9 +92,9 @@ static int replace(struct fleet *f, FILE *in, struct error *e)
 int links_topology(struct fleet *f, const char *path, struct error *e)
 {
 	struct error why = {""};
-	FILE *in = fopen(path, "re");
+	FILE *in = regular_stream(path, e);
 	if (in == NULL)
-		return fail(e, -errno, "%s: %s", path, strerror(errno));
+		return -errno;
 	int rc = replace(f, in, &why);
 	fclose(in);
 	return rc == 0 ? 0 : fail(e, rc, "%s: %s", path, why.text);

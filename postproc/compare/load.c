@@ -4,10 +4,10 @@
 
 #include "base/buf_file.h"
 #include "base/json.h"
+#include "base/regular.h"
 #include "format/mpix.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,13 +59,15 @@ static int load(const char *path, cJSON **ret_analysis, struct error *e)
 {
 	_cleanup_buf_ struct buf head = {0};
 	bool object = false;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), code = fd < 0 ? -errno : read_head(fd, &head, &object);
+	int fd = regular_open(path, e);
+	if (fd < 0)
+		return fd;
+	int code = read_head(fd, &head, &object);
 	if (code < 0)
 		fail(e, code, "%s: %s", path, strerror(-code));
 	else if (object)
 		code = load_json(fd, &head, path, ret_analysis, e);
-	if (fd >= 0)
-		close(fd);
+	close(fd);
 	return code < 0 || object ? code : load_mpix(path, ret_analysis, e);
 }
 

@@ -1,6 +1,7 @@
 /* import_mprov.c - MPROV's text: `process:E=number:S:destination:line;` for a send,
  * `process:E=number:R:source:line;` for a receive, events of a process numbered from 0, line of the source. It has no
  * times: events get those of a logical clock (Lamport, Communications of the ACM 21 (7), 1978). */
+#include "base/regular.h"
 #include "postproc/protocol/import.h"
 
 #include <ctype.h>
@@ -288,10 +289,10 @@ static int make_import(struct import *x, struct text *t, struct error *e)
 int import_mprov(const char *path, struct import *ret_import, struct error *e)
 {
 	struct import *x = ret_import;
-	struct text t = {.path = path, .in = fopen(path, "re"), .next = ' ', .line = 1, .e = e};
+	struct text t = {.path = path, .in = regular_stream(path, e), .next = ' ', .line = 1, .e = e};
 	*x = (struct import){.format = "mprov", .file = strdup(path)};
 	if (t.in == NULL)
-		return fail(e, -errno, "%s: %s", path, strerror(errno));
+		return -errno;
 	int code = vec_push(&x->ops, (struct import_op){"send", MPIX_P2P, false});
 	if (code == 0)
 		code = vec_push(&x->ops, (struct import_op){"receive", MPIX_P2P, false});

@@ -8,6 +8,7 @@
  *	large       64 bytes: f64 seconds, i32 id, type, comm, {sender, receiver, count, bytes, tag} twice, 4 bytes
  *
  * A call has one time. */
+#include "base/regular.h"
 #include "base/units.h"
 #include "postproc/protocol/import.h"
 
@@ -374,13 +375,13 @@ static int read_all(struct reading *r)
 /* The whole file; *ret_len_bytes long. */
 static int load(const char *path, uint8_t **ret_bytes, size_t *ret_len_bytes, struct error *e)
 {
-	FILE *in = fopen(path, "re");
+	FILE *in = regular_stream(path, e);
 	struct stat st;
 	int code = 0;
 	if (in == NULL)
-		return fail(e, -errno, "%s: %s", path, strerror(errno));
-	if (fstat(fileno(in), &st) < 0 || !S_ISREG(st.st_mode))
-		code = fail(e, -EINVAL, "%s: not a file", path);
+		return -errno;
+	if (fstat(fileno(in), &st) < 0)
+		code = fail(e, -EIO, "%s: cannot read it", path);
 	else if ((uint64_t)st.st_size > FILE_BYTES_MAX)
 		code = fail(e, -E2BIG, "%s: over the limit of %llu bytes", path, FILE_BYTES_MAX);
 	uint8_t *bytes = code == 0 ? malloc((size_t)st.st_size + 1) : NULL;

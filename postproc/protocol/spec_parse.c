@@ -6,9 +6,9 @@
 #include "postproc/protocol/spec_parts.h"
 
 #include "base/buf_file.h"
+#include "base/regular.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 struct binding {
@@ -347,9 +347,9 @@ int spec_parse(const char *name, const char *text, size_t len_bytes, struct spec
 int spec_read(const char *path, struct spec **ret_spec, struct error *e)
 {
 	_cleanup_buf_ struct buf text = {0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = regular_open(path, e);
 	if (fd < 0)
-		return fail(e, -errno, "%s: %s", path, strerror(errno));
+		return fd;
 	int code = buf_read(&text, fd, SPEC_BYTES_MAX);
 	close(fd);
 	if (code == -ENOMEM)

@@ -2,6 +2,8 @@
 #include "postproc/read/outcome.h"
 #include "postproc/read/step.h"
 
+#include "base/regular.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +43,7 @@ static void read_file(struct outcome *o, const char *trace)
 	int dir = slash != NULL ? (int)(slash - trace) + 1 : 0;
 	if (snprintf(path, sizeof(path), "%.*smpitrace-outcome", dir, trace) >= (int)sizeof(path))
 		return;
-	FILE *f = fopen(path, "re");
+	FILE *f = regular_stream(path, NULL);
 	for (int i = 0; f != NULL && i < OUTCOME_LINES_MAX && fgets(line, sizeof(line), f) != NULL; i++)
 		if (sscanf(line, "%31s %63s", word, value) == 2)
 			take(o, word, value);

@@ -2,6 +2,8 @@
 #include "postproc/read/verdict.h"
 #include "postproc/read/step.h"
 
+#include "base/regular.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +47,7 @@ void verdict_read(struct step *s)
 	s->verdict = (struct live_verdict){.deadlock = false};
 	if (trace == NULL || snprintf(path, sizeof(path), "%.*smpitrace-verdict", dir, trace) >= (int)sizeof(path))
 		return;
-	FILE *f = fopen(path, "re");
+	FILE *f = regular_stream(path, NULL);
 	for (int i = 0; f != NULL && i < LINES_MAX && fgets(line, sizeof(line), f) != NULL; i++)
 		take(&s->verdict, line, s->nranks);
 	if (f != NULL)

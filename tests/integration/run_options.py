@@ -3,6 +3,7 @@
 are made; more ranks than the launcher has slots are started when it is asked for, and else one line says what to do."""
 import os
 import shlex
+import shutil
 import sys
 
 from trace import FLAVOURS, MPITRACE, Place, Tests, operations, whole
@@ -81,12 +82,21 @@ def wrong(t, place):
                          (['--budget', '1x'], '--budget: "1x" is not a size'), (['--sample', '-1'], '--sample: "-1" is not a number of seconds'),
                          (['--name', 'a/b'], '"a/b" is not a file name'), (['--name', 'a\nb'], 'without control characters'),
                          (['--out', ''], '--out: give a value'), (['--report', 'none'], 'unknown option "--report"'),
+                         (['-n', '99999999999'], '-n needs a number of ranks, not "99999999999"'), (['-n', '0'], 'not "0"'),
                          (['--off'], 'unknown option "--off"')):
         r = whole([MPITRACE, 'run', *options, *([] if len(options) == 1 and 'needs' in why else ['--', '/bin/true'])], place.env, place.dir)
         t.check('%s is refused: %s' % (' '.join(map(shlex.quote, options)), why),
                 r.returncode == 2 and why in r.stderr.decode().split('\n')[0] and 'usage: mpitrace run' in r.stderr.decode(), r)
     r = run(place, 'x', '--oversubscribe', words=['/bin/true'], ranks=None)
     t.check('--oversubscribe without a launcher is refused', r.returncode == 2 and '-n' in r.said[0], r)
+
+
+def named_oddly(t, place, program):
+    odd = place.dir + '/od\nd\x1b[31m'
+    shutil.copy(program, odd)
+    r = whole([MPITRACE, 'run', '--out', place.dir + '/odd', '--', odd], place.env, place.dir)
+    t.check('a program whose name has control characters is traced, and has its results', r.returncode == 0 and
+            sorted(os.listdir(place.dir + '/odd')) == ['od_d_[31m.' + x for x in ('html', 'mpic', 'mpix')], (r, os.listdir(place.dir + '/odd')))
 
 
 def folders(t, place, program):
@@ -137,6 +147,7 @@ def main():
             whole([MPITRACE, 'run', '-n', '2', '--out', place.dir + '/out', '--name', 'first', '--', program], place.env, place.dir)
             CALLS = operations(place.analysis('first'))['MPI_Allreduce']
             modes(t, place, program)
+            named_oddly(t, place, program)
             folders(t, place, program)
             removed(t, place, program)
             by_slurm(t, place, program)

@@ -182,11 +182,14 @@ def traps_of_the_reader(t, place, program):
     victim, wrong = Victim(place), []
     step = recorded(place, program, 'reader')
     collected(step)
+    real = place.dir + '/reader.mpix'
+    call('analyze', step.out, '-o', real)
     for i, (what, trap) in enumerate(TRAPS.items()):
         path = '%s/%d.mpix' % (step.out, i)
         trap(path, victim.path)
         for words in (['show', path], ['report', path, '-o', place.dir + '/x.html'], ['view', path, '--no-browser'],
-                      ['check', path, '--protocol', victim.path]):
+                      ['check', path, '--protocol', victim.path], ['check', real, '--protocol', path], ['diff', path, real], ['diff', real, path],
+                      ['import', '--from', 'pyrite', path, '-o', place.dir + '/i.mpix'], ['import', '--from', 'mprov', path, '-o', place.dir + '/i.mpix']):
             run = call(*words)
             if run is None or run.returncode not in (2, 3) or b': ' not in run.stderr:
                 wrong.append((what, words[0], run and (run.returncode, run.stderr[-300:])))

@@ -407,3 +407,13 @@ Test(ask, an_answer_is_whole_or_what_came_until_it_was_given_up)
 	cr_assert_eq(text.len_bytes, 5);
 	cr_assert_eq(waitpid(-1, NULL, WNOHANG), -1, "no child is left");
 }
+
+Test(error, a_name_in_it_commands_no_terminal)
+{
+	struct error e;
+	cr_assert_eq(fail(&e, -2, "%s: cannot open",
+			  "a\rb\x1b[31m\x7f\xc2\x9b"
+			  "31m\xc3\xa9"),
+		     -2);
+	cr_assert_str_eq(e.text, "a?b?[31m???31m\xc3\xa9: cannot open");
+}
