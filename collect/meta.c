@@ -321,6 +321,14 @@ static cJSON *description_of(const struct segfile *f)
 	return json;
 }
 
+/* Absent: none. */
+static void add_count(cJSON *json, const char *name, _Atomic uint64_t *count)
+{
+	uint64_t n = atomic_load_explicit(count, memory_order_relaxed);
+	if (n > 0)
+		cJSON_AddNumberToObject(json, name, (double)n);
+}
+
 static void add_progress(cJSON *json, const struct process *p)
 {
 	uint32_t state = atomic_load_explicit(&p->file->state, memory_order_acquire);
@@ -338,10 +346,10 @@ static void add_progress(cJSON *json, const struct process *p)
 	if (counters_absent() != NULL)
 		cJSON_AddStringToObject(json, "counters_absent", counters_absent());
 	cJSON_AddNumberToObject(json, "calls_outside", (double)atomic_load(&p->file->calls_outside));
-	if (atomic_load(&p->file->calls_unclear) > 0)
-		cJSON_AddNumberToObject(json, "calls_unclear", (double)atomic_load(&p->file->calls_unclear));
-	if (atomic_load(&p->file->calls_of_tools) > 0)
-		cJSON_AddNumberToObject(json, "calls_of_tools", (double)atomic_load(&p->file->calls_of_tools));
+	add_count(json, "calls_unclear", &p->file->calls_unclear);
+	add_count(json, "calls_left", &p->file->calls_left);
+	add_count(json, "calls_in_callbacks", &p->file->calls_in_callbacks);
+	add_count(json, "calls_of_tools", &p->file->calls_of_tools);
 	cJSON_AddItemToObject(json, "threads", threads_of(p));
 	cJSON *open = p->gone && state != SEGFILE_FINALIZED ? open_calls(p) : NULL;
 	if (open != NULL)

@@ -234,14 +234,16 @@ uint64_t callsite_behind(struct stream *s, uint32_t op, uint64_t address, uint64
 	return good && !in_fortran_layer(f.pc) ? f.pc : address;
 }
 
-/* Is the frame of the open call above that of another wrapper? */
-static enum { INSIDE_NO, INSIDE_YES, INSIDE_UNKNOWN } is_inside(struct stream *s, uint64_t frame)
+/* Is the frame of the open call above that of another wrapper? *ret_by_mpi: MPI stands between them. */
+static enum { INSIDE_NO, INSIDE_YES, INSIDE_UNKNOWN } is_inside(struct stream *s, uint64_t frame, bool *ret_by_mpi)
 {
 	uint64_t above = s->open.inside + 16, pc = 0;
 	struct frame f;
 	bool good = first(s, frame, &f);
+	*ret_by_mpi = false;
 	for (int i = 0; good && f.sp < above && i < INSIDE_FRAMES_MAX; i++) {
 		pc = f.pc;
+		*ret_by_mpi |= modules_is_mpi(pc);
 		good = step(s, frame, &f);
 	}
 	if (!good || f.sp < above)
@@ -249,14 +251,24 @@ static enum { INSIDE_NO, INSIDE_YES, INSIDE_UNKNOWN } is_inside(struct stream *s
 	return f.sp == above && modules_is_ours(pc) ? INSIDE_YES : INSIDE_NO;
 }
 
+static void count(_Atomic uint64_t *calls)
+{
+	atomic_fetch_add_explicit(calls, 1, memory_order_relaxed);
+}
+
 bool callsite_is_inside(struct stream *s, uint64_t address, uint64_t frame)
 {
-	if (modules_is_mpi(address))
+	bool is_below = frame < s->open.inside, by_mpi;
+	if (is_below && modules_is_mpi(address))
 		return true;
 	modules_note(address);
-	int inside = is_inside(s, frame);
+	int inside = is_below ? is_inside(s, frame, &by_mpi) : INSIDE_NO;
+	if (inside == INSIDE_NO)
+		count(&segfile->calls_left);
 	if (inside == INSIDE_UNKNOWN)
-		atomic_fetch_add_explicit(&segfile->calls_unclear, 1, memory_order_relaxed);
+		count(&segfile->calls_unclear);
+	if (inside == INSIDE_YES && by_mpi && !modules_is_part(address))
+		count(&segfile->calls_in_callbacks);
 	return inside != INSIDE_NO;
 }
 

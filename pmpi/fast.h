@@ -13,13 +13,12 @@ struct fast {
 };
 
 /* False: not ours to record, the first call of a thread, or out of MPI's Fortran layer. */
-INLINE bool fast_open(struct fast *q, void *address, void *frame)
+INLINE bool fast_open(struct fast *q, void *address)
 {
 	q->stream = stream_mine;
 	q->address = (uintptr_t)address;
-	return __builtin_expect(q->stream != NULL && (uintptr_t)frame >= q->stream->open.inside &&
-					q->address - mpi_hull_begin >= mpi_hull_len,
-				true);
+	return __builtin_expect(
+		q->stream != NULL && q->stream->open.inside == 0 && q->address - mpi_hull_begin >= mpi_hull_len, true);
 }
 
 INLINE void fast_start(struct fast *q, void *frame)
@@ -30,7 +29,7 @@ INLINE void fast_start(struct fast *q, void *frame)
 }
 
 /* In a wrapper. Frame and address are there to be read again: they need not be kept across the call. */
-#define FAST_OPEN(fast) fast_open((fast), __builtin_return_address(0), WRAPPER_FRAME)
+#define FAST_OPEN(fast) fast_open((fast), __builtin_return_address(0))
 #define FAST_START(fast) fast_start((fast), WRAPPER_FRAME)
 #define FAST_FAILED(fast, op, exit) \
 	fast_failed((fast)->stream, (op), (fast)->enter, (exit), __builtin_return_address(0))

@@ -29,6 +29,7 @@ static struct module {
 	uint64_t begin, end; /* 0: it is gone */
 	uint64_t name;	     /* a hash */
 	bool calls;	     /* MPI, or may have */
+	bool part;	     /* of the MPI library, by its name */
 } known[MODULES_MAX];
 static uint32_t nknown;
 static unsigned long long changes, seen; /* of the loader's list, as of the last look; as of this one */
@@ -57,6 +58,12 @@ bool modules_have(uint64_t address)
 bool modules_is_mpi(uint64_t address)
 {
 	return has(&mpi, address);
+}
+
+bool modules_is_part(uint64_t address)
+{
+	const struct module *m = module_of(address);
+	return m != NULL && m->part;
 }
 
 bool modules_is_ours(uint64_t address)
@@ -109,6 +116,16 @@ static bool note_fortran_layer(const char *path, const struct module *m)
 			mpi_code_len[at] = m->end - m->begin;
 			return true;
 		}
+	return false;
+}
+
+static bool is_part(const char *path)
+{
+	static const char *const names[] = {"mca_", "libmca_", "libmpi", "libpmpi", "libompi", "libopen-", "libopen_"};
+	const char *base = path_name(path);
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(base, names[i], strlen(names[i])) == 0)
+			return true;
 	return false;
 }
 
@@ -180,6 +197,7 @@ static void add(struct stream *s, const struct dl_phdr_info *info, const struct 
 		return;
 	}
 	*to = *m;
+	to->part = !is_program && is_part(path);
 	nknown += to == known + nknown;
 }
 

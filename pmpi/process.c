@@ -184,7 +184,7 @@ NOINLINE static bool ordinary_call(const uint64_t *words)
 {
 	struct fast q;
 	struct request taken;
-	if (!fast_open(&q, (void *)1, WRAPPER_FRAME))
+	if (!fast_open(&q, (void *)1))
 		return false;
 	const struct last_handles *last = fast_handles(q.stream, MPI_COMM_WORLD, MPI_BYTE);
 	__asm__ volatile("" ::"r"(last)); /* looked up, whether it is known or not */

@@ -107,7 +107,7 @@ void count_call(uint32_t op)
 {
 	struct stream *s = stream_mine;
 	uintptr_t frame = (uintptr_t)WRAPPER_FRAME, address = (uintptr_t)__builtin_return_address(0);
-	if (s != NULL && (frame >= s->open.inside || !callsite_is_inside(s, address, frame)))
+	if (s != NULL && (s->open.inside == 0 || !callsite_is_inside(s, address, frame)))
 		s->totals[totals_sig(s, op)].calls++;
 }
 

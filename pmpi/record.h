@@ -33,8 +33,9 @@ uint64_t callsite_behind(struct stream *s, uint32_t op, uint64_t address, uint64
  * reached. */
 uint32_t callsite_walk(struct stream *s, uint64_t frame, uint64_t *ret_addresses, uint32_t max,
 		       bool *ret_whole) HIDDEN COLD;
-/* A call has come from below the frame of the open one: is it of that one's making? Not where that was left by longjmp,
- * or on another stack. Where it cannot be told it is, and counted. */
+/* A call has come while another is open: is it of that one's making? Not where that was left by longjmp or an exception,
+ * which is counted, or on another stack. Where it cannot be told it is, and counted; so is one of the program's that MPI
+ * has called. */
 bool callsite_is_inside(struct stream *s, uint64_t address, uint64_t frame) HIDDEN COLD;
 /* Above the call at that address, from which the open call of the stream came. How many. */
 uint32_t callsite_frames(struct stream *s, uint64_t *ret_frames, uint32_t max, uint64_t address) HIDDEN COLD;
@@ -61,7 +62,7 @@ INLINE bool span_open(struct call_span *s, uint32_t op, void *address, void *fra
 			return false;
 	}
 	s->address = (uintptr_t)address;
-	if (__builtin_expect((uintptr_t)frame < stream->open.inside, false) &&
+	if (__builtin_expect(stream->open.inside != 0, false) &&
 	    callsite_is_inside(stream, s->address, (uintptr_t)frame))
 		return false;
 	if (__builtin_expect(s->address - mpi_hull_begin < mpi_hull_len, false)) {

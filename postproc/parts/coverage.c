@@ -15,8 +15,8 @@
 #define MISSING_NODES_MAX 1024
 
 struct shortfall {
-	uint64_t events, lost, unwanted, outside, unclear, of_tools, unknown_sigs, unknown_calls, unknown_defs,
-		missing_defs;
+	uint64_t events, lost, unwanted, outside, unclear, left, in_callbacks, of_tools, unknown_sigs, unknown_calls,
+		unknown_defs, missing_defs;
 	uint64_t bare;	  /* messages whose words went with an event that was not kept */
 	uint64_t crowded; /* calls that differ from all others, where there are too many such */
 	uint32_t missing, killed, unfinished, gaps;
@@ -69,6 +69,7 @@ static void explain_uncounted(struct step *s, uint32_t rank, uint32_t *named)
 		{"calls_outside", "calls of threads for which the tracer had no room are in no count: too many threads "
 				  "at once, or no memory"},
 		{"calls_unclear", "calls are in no count: whether MPI made them inside of another call is not known"},
+		{"calls_left", "calls are in no count: they were not seen to return, as of a longjmp or an exception"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint64_t n = uncounted(s->ranks[rank], rows[i][0]);
@@ -154,6 +155,12 @@ static void explain_unknown(struct step *s, const struct shortfall *t)
 	if (t->bare > 0)
 		step_reason(s, "of new sizes or tags and so only in the totals, without sizes and partners: %s",
 			    fmt_many((double)t->bare, "message").s);
+	if (t->in_callbacks > 0)
+		step_reason(
+			s,
+			"made by the program in functions of its own that MPI called during another call, and in no "
+			"count: %s",
+			fmt_many((double)t->in_callbacks, "call").s);
 	if (t->of_tools > 0)
 		step_reason(s,
 			    "made by a profiling library for itself, in the program or ahead of the tracer, and in no "
@@ -180,6 +187,8 @@ static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, uint3
 	t->unfinished += !p->finalized;
 	t->outside += uncounted(p, "calls_outside");
 	t->unclear += uncounted(p, "calls_unclear");
+	t->left += uncounted(p, "calls_left");
+	t->in_callbacks += uncounted(p, "calls_in_callbacks");
 	t->of_tools += uncounted(p, "calls_of_tools");
 	s->bad_blocks += p->bad_blocks;
 	for (size_t i = 0; i < p->threads.n; i++) {
@@ -408,8 +417,8 @@ int part_coverage(struct analysis *a)
 			       "critical path, is not known");
 	bool lacks = explain_untraced(s);
 	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 ||
-		  t.outside != 0 || t.unclear != 0 || t.bare != 0 || t.crowded != 0 || s->nodes.n != s->nnodes ||
-		  s->unfinished_files != 0 || s->damaged_bytes != 0 || s->bad_blocks != 0;
+		  t.outside != 0 || t.unclear != 0 || t.left != 0 || t.bare != 0 || t.crowded != 0 ||
+		  s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->damaged_bytes != 0 || s->bad_blocks != 0;
 	a->as_wanted = !a->lost && t.unfinished == 0;
 	a->complete = a->as_wanted && t.lost == 0 && !s->totals;
 	explain_unmatched(s, &a->unmatched, &a->counts);
@@ -425,6 +434,8 @@ int part_coverage(struct analysis *a)
 	json_put(c, "calls_before_init", calls_before_init(s));
 	json_put(c, "calls_outside", (double)t.outside);
 	json_put(c, "calls_unclear", (double)t.unclear);
+	json_put(c, "calls_left", (double)t.left);
+	json_put(c, "calls_in_callbacks", (double)t.in_callbacks);
 	json_put(c, "calls_of_tools", (double)t.of_tools);
 	json_put(c, "mpi_without_waits", share_without_waits(s));
 	json_put(c, "unknown_signatures", (double)t.unknown_sigs);

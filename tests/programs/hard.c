@@ -166,6 +166,67 @@ static void jumps(void)
 	printf("jumped %d\n", jumped);
 }
 
+/* What MPI calls of the program calls MPI: when an attribute goes, when a request is asked for its status, and of an
+ * error. */
+static int asks(MPI_Comm comm, int key, void *value, void *state)
+{
+	int flag;
+	(void)key, (void)value, (void)state;
+	return MPI_Iprobe(MPI_ANY_SOURCE, 99, comm, &flag, MPI_STATUS_IGNORE);
+}
+
+static int answers(void *state, MPI_Status *status)
+{
+	int size_of_it;
+	(void)state;
+	MPI_Status_set_elements(status, MPI_INT, 0);
+	MPI_Status_set_cancelled(status, 0);
+	return MPI_Comm_size(MPI_COMM_SELF, &size_of_it);
+}
+
+static int frees(void *state)
+{
+	(void)state;
+	return MPI_SUCCESS;
+}
+
+static int cancels(void *state, int complete)
+{
+	(void)state, (void)complete;
+	return MPI_SUCCESS;
+}
+
+static void complains(MPI_Comm *comm, int *code, ...)
+{
+	char text[MPI_MAX_ERROR_STRING];
+	int len;
+	(void)comm;
+	MPI_Error_string(*code, text, &len);
+}
+
+#define CALLBACKS 20
+
+static void callbacks(void)
+{
+	int key, b;
+	MPI_Errhandler h;
+	MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, asks, &key, NULL);
+	MPI_Comm_create_errhandler(complains, &h);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
+	for (int i = 0; i < CALLBACKS; i++) {
+		MPI_Comm c;
+		MPI_Request r;
+		MPI_Comm_dup(MPI_COMM_SELF, &c);
+		MPI_Comm_set_attr(c, key, NULL);
+		MPI_Comm_free(&c);
+		MPI_Grequest_start(answers, frees, cancels, NULL, &r);
+		MPI_Grequest_complete(r);
+		MPI_Wait(&r, MPI_STATUS_IGNORE);
+		MPI_Send(&b, 1, MPI_INT, 1000000, 1, MPI_COMM_WORLD);
+	}
+	printf("called back\n");
+}
+
 /* Waitall that fails for one of its requests: the message was longer than there was room for */
 static void errors(void)
 {
@@ -220,6 +281,8 @@ int main(int argc, char **argv)
 		threads();
 	if (strcmp(which, "jumps") == 0)
 		jumps();
+	if (strcmp(which, "callbacks") == 0)
+		callbacks();
 	if (strcmp(which, "errors") == 0)
 		errors();
 	if (strcmp(which, "communicators") == 0)
