@@ -201,7 +201,9 @@ sanitizers_there() {
 	quiet inside meson setup /build-sanitizers /src --buildtype=debug -Db_sanitize="$which" -Db_lundef=false -Dviewer=disabled \
 		-Dc_args=-ftrivial-auto-var-init=pattern --reconfigure
 	quiet inside meson compile -C /build-sanitizers unit-tests
-	run_suite sanitizers "$REPO/build-on/$WHERE.sanitizers.json" env ASAN_OPTIONS=detect_leaks=$leaks:halt_on_error=1:abort_on_error=1 \
+	# Debian 13's libpciaccess, which hwloc loads, leaves 1016 bytes behind in any program. It is unloaded when leaks are
+	# looked for, so that none can be suppressed by its name.
+	run_suite sanitizers "$REPO/build-on/$WHERE.sanitizers.json" env HWLOC_PLUGINS_BLACKLIST=hwloc_pci.so ASAN_OPTIONS=detect_leaks=$leaks:halt_on_error=1:abort_on_error=1 \
 		meson test -C /build-sanitizers --no-rebuild --timeout-multiplier "$SLOWER" --suite unit
 }
 
