@@ -26,11 +26,12 @@ usage() {
 	cat <<-END
 		usage: check_on.sh trixie|sid|arm64 [TEST...] | table
 		  trixie  Debian 13     sid  Debian unstable     arm64  Debian 13 for aarch64, by qemu-user
-		  TEST    a test of \`meson test\` or a claim of tests/slurm; without any: the tracer's and some of Slurm's; slurm: all of Slurm's;
+		  TEST    all: those of the tracer and all below but compilers
+		          a test of \`meson test\` or a claim of tests/slurm; without any: the tracer's and some of Slurm's; slurm: all of Slurm's;
 		          try: what contrib/try.sh does there, as for somebody who has just cloned this
 		          compilers: every gcc and clang that is packaged there reads all C files
 		          unit: the unit tests of the C code; sanitizers: the same with the sanitizers that run there
-		  table   what the last runs without TEST, and contrib/check.sh, have found, as the README has it
+		  table   what the last runs of all or without TEST, and contrib/check.sh, have found, as the README has it
 	END
 }
 
@@ -216,7 +217,7 @@ compilers_there() {
 
 # A row of the table: what was run there, and what came of it.
 note_row() { # WHAT
-	[ "$AS_EVER" = no ] || printf '| %s | %s: %d claims hold, %d do not, %d cannot be tried there |\n' "$(describe inside)" "$1" "$PASSED" "$FAILED" "$SKIPPED" >"$REPO/build-on/$WHERE.row"
+	printf '| %s | %s: %d claims hold, %d do not, %d cannot be tried there |\n' "$(describe inside)" "$1" "$PASSED" "$FAILED" "$SKIPPED" >"$REPO/build-on/$WHERE.row"
 }
 
 print_table() {
@@ -225,15 +226,18 @@ print_table() {
 }
 
 run_tests() {
-	local meson=() claims=() test AS_EVER=no slurm=none more=()
-	[ ${#TESTS[@]} -gt 0 ] || { AS_EVER=yes && TESTS=("${TRACER[@]}" "${SLURM[@]}"); }
+	local meson=() claims=() test whole='' slurm=none more=()
+	case ${TESTS[*]-} in
+	'') whole="the tracer's tests, ten of Slurm's" && TESTS=("${TRACER[@]}" "${SLURM[@]}") ;;
+	all) whole="the tracer's tests, all of Slurm's, unit tests, also with sanitizers, try.sh" && TESTS=("${TRACER[@]}" slurm unit sanitizers try) ;;
+	esac
 	for test in "${TESTS[@]}"; do
 		if [[ $test =~ ^(try|compilers|unit|sanitizers)$ ]]; then more+=("${test}_there"); elif [ "$test" = slurm ]; then slurm=all; elif is_claim "$test"; then slurm=some claims+=("$test"); else meson+=("$test"); fi
 	done
 	[ ${#meson[@]} = 0 ] || run_suite tests "$REPO/build-on/$WHERE.tests.json" env SLOWER="$SLOWER" meson test -C /build --no-rebuild --timeout-multiplier "$SLOWER" "${meson[@]}"
 	[ "$slurm" = none ] || run_suite slurm "$REPO/build-on/$WHERE.slurm.log" env MEMORY_PER_CPU="$MEMORY_PER_CPU" /src/tests/slurm/run.sh --prefix /opt/mpitrace ${claims[@]+"${claims[@]}"}
 	for test in ${more[@]+"${more[@]}"}; do "$test"; done
-	note_row "the tracer's tests, ten of Slurm's"
+	[ -z "$whole" ] || note_row "$whole"
 }
 
 main() {
