@@ -95,6 +95,10 @@ lend_compiler() {
 	for library in "$ROOT"/usr/libexec/gcc/aarch64-linux-gnu/*/liblto_plugin.so; do
 		as_root cp /usr/lib/gcc-cross/aarch64-linux-gnu/*/liblto_plugin.so "$library"
 	done
+	# The demangler of C++ lies where only the root's own g++ looks.
+	for library in "$ROOT"/usr/lib/gcc/aarch64-linux-gnu/*/libsupc++.a; do
+		as_root cp "$library" "$ROOT"/usr/lib/gcc-cross/aarch64-linux-gnu/*/
+	done
 	for program in "$gcc" /usr/bin/aarch64-linux-gnu-{as,ld} /usr/lib/gcc-cross/aarch64-linux-gnu/*/{cc1,collect2,liblto_plugin.so}; do
 		for library in $(ldd "$program" | grep -o '/[^ ]*'); do
 			as_root mkdir -p "$ROOT$(dirname "$library")"
