@@ -167,7 +167,7 @@ run_suite() {
 	[ "${log##*.}" != json ] || for kind in json txt; do cp "$ROOT"/build*/meson-logs/testlog."$kind" "${log%json}$kind" 2>>"$LOG" || true; done
 	read -r passed failed skipped < <(python3 "$REPO/contrib/testlog.py" "$log" 2>>"$LOG" || echo 0 1 0)
 	[ "$rc" = 0 ] || [ "$failed" -gt 0 ] || failed=1
-	[ "$failed" = 0 ] || grep -aE '^not ok|^#|\[FAIL\]' "${log%.json}"* | head -n 60 >&2 || true
+	[ "$failed" = 0 ] || grep -aE '^not ok|^#|\[FAIL\]' "${log%.json}"* | cut -c1-400 | head -n 60 >&2 || true
 	PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed)) SKIPPED=$((SKIPPED + skipped))
 	step "$(printf '%-11s %5d passed, %d failed, %d skipped' "$name" "$passed" "$failed" "$skipped")"
 }
