@@ -238,13 +238,30 @@ static void exec_true(const char *front, int output)
 	_exit(127);
 }
 
+/* Somebody preloads the tracer of one MPI family by hand: it has none of MPI's calls, and only the front asks it. */
+static bool preloads_family(struct verdict *v)
+{
+	const char *at = getenv("LD_PRELOAD");
+	for (size_t len; at != NULL && *at != '\0'; at += len + (at[len] != '\0')) {
+		len = strcspn(at, ": ");
+		const char *slash = memrchr(at, '/', len);
+		const char *name = slash != NULL ? slash + 1 : at;
+		if (strncmp(name, "libmpitrace-", strlen("libmpitrace-")) != 0)
+			continue;
+		verdict_say(v, VERDICT_WARN, "take it out of LD_PRELOAD; mpitrace run preloads " FRONT,
+			    "LD_PRELOAD names %.*s, which by itself traces nothing", (int)len, at);
+		return true;
+	}
+	return false;
+}
+
 void check_preload(struct verdict *v)
 {
 	char said[256] = "";
 	char front[PATH_MAX], real[PATH_MAX];
 	int ends[2], status = -1;
 	snprintf(front, sizeof(front), "%s", realpath(tracer_path(), real) != NULL ? real : tracer_path());
-	if (follows_from_front(v))
+	if (follows_from_front(v) || preloads_family(v))
 		return;
 	fflush(stdout);
 	pid_t pid = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;

@@ -150,7 +150,7 @@ static void give_ring_back(struct drained_thread *t)
 	for (size_t at = 0; t->drained_slots != 0 && slot >= sizeof(struct segment) && at + slot <= t->ring_bytes;
 	     at += slot) {
 		struct segment *g = (struct segment *)(void *)(t->ring + at);
-		if ((t->drained_slots & 1ull << (at / slot % 64)) != 0)
+		if ((t->drained_slots & 1ull << (at / slot % 64)) != 0) /* partner: find_free_slot(), pmpi/stream.c */
 			atomic_store_explicit(&g->state, SEGMENT_FREE, memory_order_release);
 	}
 	t->drained_slots = 0;

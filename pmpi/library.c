@@ -18,5 +18,5 @@ void tables_lock(void)
 void tables_unlock(void)
 {
 	if (__builtin_expect(tables_shared, false))
-		atomic_flag_clear_explicit(&lock, memory_order_release);
+		atomic_flag_clear_explicit(&lock, memory_order_release); /* partner: in tables_lock() */
 }

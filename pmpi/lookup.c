@@ -122,7 +122,7 @@ static mpitrace_closing_fn *closing;
 
 void lookup_watch(mpitrace_closing_fn *tell)
 {
-	__atomic_store_n(&closing, tell, __ATOMIC_RELEASE);
+	__atomic_store_n(&closing, tell, __ATOMIC_RELEASE); /* partner: in lookup_tell() */
 }
 
 void lookup_tell(void)

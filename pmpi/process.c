@@ -395,6 +395,7 @@ void process_aborting(void)
 	stream_flush_polls(stream_mine);
 	segfile->end_tick = tick_now();
 	segfile->clock_end = tick_sample();
+	/* Partner: the agent's acquire loads in collect/sample.c and collect/meta.c. */
 	atomic_store_explicit(&segfile->state, SEGFILE_ABORTED, memory_order_release);
 }
 

@@ -29,7 +29,7 @@ static void lock_take(void)
 
 static void lock_give(void)
 {
-	atomic_flag_clear_explicit(&lock, memory_order_release);
+	atomic_flag_clear_explicit(&lock, memory_order_release); /* partner: in lock_take() */
 }
 
 static int open_again(const char *suffix, int flags)

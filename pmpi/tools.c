@@ -148,7 +148,7 @@ static void remember(uint32_t home, uint64_t address, bool own)
 		uint64_t none = 0;
 		if (__atomic_compare_exchange_n(&p->pc, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 			p->own = own;
-			__atomic_store_n(&p->pc, address, __ATOMIC_RELEASE);
+			__atomic_store_n(&p->pc, address, __ATOMIC_RELEASE); /* partner: in remembered() */
 			return;
 		}
 	}

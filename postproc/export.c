@@ -384,6 +384,7 @@ static struct gathered *take_room(struct export *x)
 {
 	uint32_t n = __atomic_load_n(&x->nrooms, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < n; i++) {
+		/* Partner: the exchange in give_room(). */
 		struct gathered *g = __atomic_exchange_n(&x->rooms[i], NULL, __ATOMIC_ACQ_REL);
 		if (g != NULL)
 			return g;
@@ -399,6 +400,7 @@ static void give_room(struct export *x, struct gathered *g)
 {
 	for (uint32_t i = 0; i < x->nrooms; i++) {
 		struct gathered *none = NULL;
+		/* Partner: the exchange in take_room(), of whoever takes it next. */
 		if (__atomic_compare_exchange_n(&x->rooms[i], &none, g, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return;
 	}

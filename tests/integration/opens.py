@@ -211,6 +211,21 @@ def another_mpi(t, place):
         t.check('and it was called', plain.stdout.count(b'serial') == 3, plain)
 
 
+def families_by_hand(t, place):
+    """The tracer of an MPI family, preloaded without the front, by somebody who took it for the tracer."""
+    program, folder = place.compile('ends.c'), os.path.dirname(os.environ['TRACER'])
+    plain = run(place, program, 'exit3')
+    for name in sorted(n for n in os.listdir(folder) if n.startswith('libmpitrace-') and n.endswith('.so')):
+        path, how = folder + '/' + name, tracer(place, {})
+        traced = run(place, program, 'exit3', **dict(how, LD_PRELOAD=path))
+        t.equal('%s, %s preloaded by hand: the program is what it was, nothing is left' % (place.flavour, name),
+                (traced.stdout, traced.stderr, traced.returncode, os.listdir(how['MPITRACE_DIR'])), (plain.stdout, plain.stderr, plain.returncode, []))
+        said = run(place, MPITRACE, 'doctor', '--json', LD_PRELOAD='/nowhere.so:' + path).stdout
+        what = [c for c in json.loads(said)['checks'] if c['check'] == 'preload']
+        t.check('%s, %s preloaded by hand: the doctor says so' % (place.flavour, name),
+                what and what[0]['status'] == 'warn' and what[0]['what'] == 'LD_PRELOAD names %s, which by itself traces nothing' % path, what)
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
@@ -221,6 +236,7 @@ def main():
             by_ctypes(t, place)
             sanitized(t, place)
             foreign_names(t, place)
+            families_by_hand(t, place)
             if flavour == 'mpich':
                 linked_by_name(t, place)
     with Place(FLAVOURS[0]) as place:

@@ -58,6 +58,14 @@ static struct mpix_file *part_of(const struct mpix_excerpt *x, size_t *ret_bytes
 	return f;
 }
 
+static size_t bytes_of(const char *name)
+{
+	struct buf all = slurp(path_of(name));
+	size_t bytes = all.len_bytes;
+	buf_done(&all);
+	return bytes;
+}
+
 static int add_event(void *context, const struct mpix_event *event)
 {
 	buf_u64(context, (uint64_t)event->start_ns);
@@ -104,7 +112,7 @@ Test(mpix_excerpt, a_place_that_is_in_it_reads_as_in_the_file_and_others_say_tha
 	cr_assert_eq(mpix_excerpt_new(f, 1 << 20, &x), 0);
 	cr_assert(mpix_excerpt_add(x, from, to, first, end - 1));
 	part = part_of(x, &bytes);
-	cr_expect_lt(bytes, slurp(path_of("all.mpix")).len_bytes);
+	cr_expect_lt(bytes, bytes_of("all.mpix"));
 	for (uint32_t rank = first; rank < end; rank++)
 		cr_expect(same_calls(f, part, rank, from + 1, to), "rank %u", rank);
 	cr_expect_not(same_calls(f, part, 0, from + 1, to), "another group");
@@ -124,11 +132,13 @@ Test(mpix_excerpt, with_all_places_it_is_the_file)
 	cr_assert_eq(mpix_excerpt_new(f, 1 << 26, &x), 0);
 	mpix_excerpt_fill(x, RUNTIME / 2);
 	part = part_of(x, &bytes);
-	cr_expect_eq(bytes, slurp(path_of("all.mpix")).len_bytes);
+	cr_expect_eq(bytes, bytes_of("all.mpix"));
 	cr_assert_eq(mpix_each_message(f, INT64_MIN, INT64_MAX, add_link, &a, &e), 0);
 	cr_assert_eq(mpix_each_message(part, INT64_MIN, INT64_MAX, add_link, &b, &e), 0, "%s", e.text);
 	cr_expect_gt(a.len_bytes, 0);
 	cr_expect(a.len_bytes == b.len_bytes && memcmp(a.data, b.data, a.len_bytes) == 0);
+	buf_done(&a);
+	buf_done(&b);
 	mpix_close(part);
 	mpix_excerpt_free(x);
 	mpix_close(f);

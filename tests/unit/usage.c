@@ -92,10 +92,11 @@ Test(usage, memory_is_looked_at_every_other_time_and_at_the_end)
 	struct mpic_system system = {0}, before;
 	uint64_t resident = 0, was = 0, grown = 0;
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	char *more[12]; /* kept until the last look: it only grows */
 	for (int look = 0; look < 12; look++) {
-		char *more = malloc(1 << 21);
-		cr_assert_not_null(more);
-		memset(more, look + 1, 1 << 21); /* kept until the process ends: it only grows */
+		more[look] = malloc(1 << 21);
+		cr_assert_not_null(more[look]);
+		memset(more[look], look + 1, 1 << 21);
 		before = system;
 		cr_assert(usage_of_thread(&u, (uint32_t)getpid(), tid, look == 11, &system, &resident));
 		grown += look > 0 && resident > was;
@@ -104,6 +105,8 @@ Test(usage, memory_is_looked_at_every_other_time_and_at_the_end)
 	}
 	cr_expect_eq(u.looks, 12u);
 	cr_expect_eq(grown, 6u, "%u", (unsigned)grown); /* looks 1, 3, 5, 7, 9, 11 */
+	for (int look = 0; look < 12; look++)
+		free(more[look]);
 	usage_done(&u);
 }
 
