@@ -33,9 +33,9 @@ uint64_t callsite_behind(struct stream *s, uint32_t op, uint64_t address, uint64
  * reached. */
 uint32_t callsite_walk(struct stream *s, uint64_t frame, uint64_t *ret_addresses, uint32_t max,
 		       bool *ret_whole) HIDDEN COLD;
-/* A call has come while another is open: is it of that one's making? Not where that was left by longjmp or an exception,
- * which is counted, or on another stack. Where it cannot be told it is, and counted; so is one of the program's that MPI
- * has called. */
+/* A call has come while another is open: is it of that one's making? Not where that was left by longjmp or an
+ * exception, which is counted, or on another stack. Where it cannot be told it is, and counted; so is one of the
+ * program's that MPI has called. */
 bool callsite_is_inside(struct stream *s, uint64_t address, uint64_t frame) HIDDEN COLD;
 /* Above the call at that address, from which the open call of the stream came. How many. */
 uint32_t callsite_frames(struct stream *s, uint64_t *ret_frames, uint32_t max, uint64_t address) HIDDEN COLD;
