@@ -4,18 +4,34 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Names are anybody's: what a terminal would obey, of ASCII or past it (U+0080 to U+009F), becomes '?'. Lines stay: a
  * mistake in a specification is shown below its line. */
-static void make_plain(char *text)
+static void make_plain(char *text, bool has_lines)
 {
 	for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++) {
 		bool past_ascii = *c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
 		if (past_ascii)
 			*c++ = '?';
-		if ((*c < ' ' && *c != '\n' && *c != '\t') || *c == 0x7f || past_ascii)
+		if ((*c < ' ' && !(*c == '\n' && (has_lines || c[1] == '\0')) && *c != '\t') || *c == 0x7f ||
+		    past_ascii)
 			*c = '?';
 	}
+}
+
+void print_plain(const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+	va_start(ap, fmt);
+	int len = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (len < 0)
+		return;
+	make_plain(text, false);
+	fputs(text, stderr);
+	free(text);
 }
 
 int fail(struct error *e, int code, const char *fmt, ...)
@@ -25,7 +41,7 @@ int fail(struct error *e, int code, const char *fmt, ...)
 		va_start(ap, fmt);
 		vsnprintf(e->text, sizeof(e->text), fmt, ap);
 		va_end(ap);
-		make_plain(e->text);
+		make_plain(e->text, true);
 	}
 	return code;
 }

@@ -8,5 +8,9 @@ struct error {
 	char text[ERROR_TEXT_MAX];
 };
 
-/* Format the text into e (may be NULL) and return code, so that `return fail(e, -EBADMSG, ...)` reads well. */
+/* For programs: one line to standard error, with '?' for what a terminal would obey in it. */
+void print_plain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Format the text, made as plain, into e (may be NULL) and return code, so that `return fail(e, -EBADMSG, ...)` reads
+ * well. */
 int fail(struct error *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

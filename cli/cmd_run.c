@@ -182,7 +182,7 @@ pid_t run_start(char *const words[])
 	pid_t pid = fork();
 	if (pid == 0) {
 		execvp(words[0], words);
-		fprintf(stderr, "mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
+		print_plain("mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
 		_exit(errno == ENOENT ? 127 : 126);
 	}
 	return pid;
@@ -302,7 +302,7 @@ static void become_program(struct run *r, bool interrupts, bool quits)
 	as_called();
 	set_environment(r);
 	execvp(words[0], words);
-	fprintf(stderr, "mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
+	print_plain("mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
@@ -339,7 +339,7 @@ static void remove_stepdir(const struct run *r)
 	}
 	snprintf(path, sizeof(path), "%s/ranks", r->stepdir);
 	if (rmdir(path) != 0 && errno != ENOENT)
-		fprintf(stderr, "mpitrace run: %s holds what could not be written\n", path);
+		print_plain("mpitrace run: %s holds what could not be written\n", path);
 	else
 		rmdir(r->stepdir);
 }
@@ -406,7 +406,7 @@ static int run(int argc, char **argv)
 	if (code == 0)
 		code = (r.launcher.by_plugin ? run_by_plugin : run_here)(&r, &e);
 	if (code < 0)
-		fprintf(stderr, "mpitrace run: %s\n", e.text);
+		print_plain("mpitrace run: %s\n", e.text);
 	launcher_done(&r.launcher);
 	return code < 0 ? EXIT_BAD_INPUT : code;
 }

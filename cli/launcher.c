@@ -2,6 +2,7 @@
  * them; with another one each believes to be alone. So the library decides, then PATH, then the place where the
  * library lies. */
 #include "cli/launcher.h"
+#include "base/error.h"
 #include "base/path.h"
 #include "cli/capture.h"
 
@@ -94,15 +95,15 @@ static int find_program(struct launcher *l)
 	case 0:
 		return 0;
 	case EISDIR:
-		fprintf(stderr, "mpitrace run: %s is a directory, not a program\n", l->program);
+		print_plain("mpitrace run: %s is a directory, not a program\n", l->program);
 		return 126;
 	case EACCES:
-		fprintf(stderr, "mpitrace run: %s is not executable; a script needs: chmod +x %s\n", l->program,
-			l->program);
+		print_plain("mpitrace run: %s is not executable; a script needs: chmod +x %s\n", l->program,
+			    l->program);
 		return 126;
 	default:
-		fprintf(stderr, "mpitrace run: program \"%s\" not found%s\n", l->program,
-			strchr(l->program, '/') != NULL ? "" : " in PATH; one that lies here is ./NAME");
+		print_plain("mpitrace run: program \"%s\" not found%s\n", l->program,
+			    strchr(l->program, '/') != NULL ? "" : " in PATH; one that lies here is ./NAME");
 		return 127;
 	}
 }
@@ -207,15 +208,13 @@ static int choose_default(struct launcher *l)
 		snprintf(l->command, sizeof(l->command), "%s", commands[i]);
 		l->oversubscribe = f != NULL ? f->oversubscribe : NULL;
 		if (l->mpi.kind == MPI_NOT_KNOWN) {
-			fprintf(stderr,
-				"mpitrace run: cannot tell which MPI library %s uses; starting it with %s%s%s%s\n",
-				l->program, commands[i], f != NULL ? " (" : "", f != NULL ? f->name : "",
-				f != NULL ? ")" : "");
+			print_plain("mpitrace run: cannot tell which MPI library %s uses; starting it with %s%s%s%s\n",
+				    l->program, commands[i], f != NULL ? " (" : "", f != NULL ? f->name : "",
+				    f != NULL ? ")" : "");
 		}
 		return 0;
 	}
-	fprintf(stderr,
-		"mpitrace run: no mpirun in PATH; install openmpi-bin or mpich, or load your site's MPI module\n");
+	print_plain("mpitrace run: no mpirun in PATH; install openmpi-bin or mpich, or load your site's MPI module\n");
 	return 127;
 }
 
@@ -227,11 +226,10 @@ static int choose_command(struct launcher *l)
 	l->oversubscribe = f->oversubscribe;
 	if (by_srun(l, f) || in_path(l, f) || beside_library(l, f))
 		return 0;
-	fprintf(stderr,
-		"mpitrace run: %s needs the launcher of %s (%s), and there is none in PATH or near the library; "
-		"install %s, "
-		"or load your site's module of it\n",
-		l->program, f->name, l->mpi.library, f->package);
+	print_plain("mpitrace run: %s needs the launcher of %s (%s), and there is none in PATH or near the library; "
+		    "install %s, "
+		    "or load your site's module of it\n",
+		    l->program, f->name, l->mpi.library, f->package);
 	return 127;
 }
 
@@ -257,7 +255,7 @@ static int put_words(struct launcher *l, const char *ranks, const char *args, bo
 	l->words = calloc(LAUNCHER_WORDS_MAX + nprogram + 2, sizeof(*l->words));
 	l->args = strdup(args != NULL ? args : "");
 	if (l->words == NULL || l->args == NULL) {
-		fprintf(stderr, "mpitrace run: no memory for the command line\n");
+		print_plain("mpitrace run: no memory for the command line\n");
 		return 126;
 	}
 	if (ranks != NULL) {
@@ -277,7 +275,7 @@ static int put_words(struct launcher *l, const char *ranks, const char *args, bo
 	memcpy(l->words + n, program, nprogram * sizeof(*program));
 	if (n <= LAUNCHER_WORDS_MAX)
 		return 0;
-	fprintf(stderr, "mpitrace run: more than %d words in front of the program\n", LAUNCHER_WORDS_MAX);
+	print_plain("mpitrace run: more than %d words in front of the program\n", LAUNCHER_WORDS_MAX);
 	return 126;
 }
 
@@ -348,24 +346,24 @@ static const char *remedy(struct launcher *l)
 void launcher_explain(struct launcher *l, int code)
 {
 	if (strcmp(path_name(l->path), "srun") == 0) {
-		fprintf(stderr, "mpitrace run: use srun --mpitrace for a program that srun starts\n");
+		print_plain("mpitrace run: use srun --mpitrace for a program that srun starts\n");
 		return;
 	}
 	if (code == 0 || was_started(l)) {
-		fprintf(stderr,
+		print_plain(
 			"mpitrace run: no MPI call of %s came to the tracer: it is not an MPI program, or is linked "
 			"with MPI statically, or loads MPI past preloaded libraries (RTLD_DEEPBIND, dlmopen)\n",
 			l->program);
 		return;
 	}
 	if (code >= 128 && code - 128 != SIGABRT && code - 128 < SIGRTMIN) {
-		fprintf(stderr, "mpitrace run: %s was ended by signal %d before it started %s\n", l->command,
-			code - 128, l->program);
+		print_plain("mpitrace run: %s was ended by signal %d before it started %s\n", l->command, code - 128,
+			    l->program);
 		return;
 	}
 	const char *what = remedy(l);
-	fprintf(stderr, "mpitrace run: %s failed before it started %s: exit code %d; %s\n", l->command, l->program,
-		code, what != NULL ? what : "its own message is above");
+	print_plain("mpitrace run: %s failed before it started %s: exit code %d; %s\n", l->command, l->program, code,
+		    what != NULL ? what : "its own message is above");
 }
 
 void launcher_done(struct launcher *l)

@@ -1,5 +1,6 @@
 /* run_agent.c - the agent of `mpitrace run`: started before the program, waited for behind it, and not for ever. */
 #include "cli/run.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,9 +123,8 @@ static void wait_for_agents(struct run *r)
 			run_agent_start(r);
 	}
 	if (end == END_HANGS)
-		fprintf(stderr,
-			"mpitrace run: %s: the file system does not answer for %d s: the trace may lack its end\n",
-			r->dir, HANGING_MS / 1000);
+		print_plain("mpitrace run: %s: the file system does not answer for %d s: the trace may lack its end\n",
+			    r->dir, HANGING_MS / 1000);
 }
 
 void run_agent_end(struct run *r)

@@ -1,6 +1,7 @@
 /* run_results.c - see run.h. In: the step directory of a run that is over.  Out: DIR/NAME.mpic, .mpix, .html; lines on
  * standard error. */
 #include "cli/run.h"
+#include "base/error.h"
 
 #include "base/shell_word.h"
 #include "cli/cli.h"
@@ -23,8 +24,8 @@ static void say_where(const struct run *r)
 		return;
 	snprintf(path, sizeof(path), "%s/%s.mpix", r->dir, r->name);
 	word = shell_word(path);
-	fprintf(stderr, "mpitrace: report %s/%s.html\nmpitrace: trace  %s  (mpitrace view %s)\n", r->dir, r->name, path,
-		word != NULL ? word : path);
+	print_plain("mpitrace: report %s/%s.html\nmpitrace: trace  %s  (mpitrace view %s)\n", r->dir, r->name, path,
+		    word != NULL ? word : path);
 	free(word);
 }
 
@@ -38,8 +39,8 @@ static bool say_untraced(const struct run *r, bool recorded)
 	untraced_read(ranks, &u);
 	if (u.n == 0 || (recorded && !u.whys[0].failed))
 		return false;
-	fprintf(stderr, "mpitrace run: %u process%s of %s ran untraced: %s\n", u.whys[0].processes,
-		u.whys[0].processes == 1 ? "" : "es", r->launcher.program, u.whys[0].why);
+	print_plain("mpitrace run: %u process%s of %s ran untraced: %s\n", u.whys[0].processes,
+		    u.whys[0].processes == 1 ? "" : "es", r->launcher.program, u.whys[0].why);
 	return true;
 }
 
@@ -48,8 +49,8 @@ static bool say_removed(const struct run *r)
 {
 	if (access(r->stepdir, F_OK) == 0 || errno != ENOENT)
 		return false;
-	fprintf(stderr, "mpitrace run: %s was removed while %s ran, and the trace with it\n", r->stepdir,
-		r->launcher.program);
+	print_plain("mpitrace run: %s was removed while %s ran, and the trace with it\n", r->stepdir,
+		    r->launcher.program);
 	return true;
 }
 
@@ -120,7 +121,7 @@ static void adopt(const struct run *r, const char *step, const char *name, bool 
 	    strcmp(name, "mpitrace-verdict") == 0)
 		unlink(from);
 	else if (rename(from, to) != 0)
-		fprintf(stderr, "mpitrace run: %s: cannot become %s: %s\n", from, to, strerror(errno));
+		print_plain("mpitrace run: %s: cannot become %s: %s\n", from, to, strerror(errno));
 }
 
 static void adopt_all(const struct run *r, const char *step)
@@ -160,5 +161,5 @@ void run_finish_step(struct run *r, int program_code, int signal)
 	else if (access(r->stepdir, F_OK) != 0)
 		launcher_explain(&r->launcher, program_code);
 	if (access(r->stepdir, F_OK) == 0)
-		fprintf(stderr, "mpitrace run: %s holds what could not be finished\n", r->stepdir);
+		print_plain("mpitrace run: %s holds what could not be finished\n", r->stepdir);
 }

@@ -97,6 +97,8 @@ def named_oddly(t, place, program):
     r = whole([MPITRACE, 'run', '--out', place.dir + '/odd', '--', odd], place.env, place.dir)
     t.check('a program whose name has control characters is traced, and has its results', r.returncode == 0 and
             sorted(os.listdir(place.dir + '/odd')) == ['od_d_[31m.' + x for x in ('html', 'mpic', 'mpix')], (r, os.listdir(place.dir + '/odd')))
+    r = whole([MPITRACE, 'run', '--out', place.dir + '/odd', '--', odd + '-not-there'], place.env, place.dir)
+    t.check('nor does its name command the terminal', r.returncode == 127 and b'od?d?[31m-not-there' in r.stderr and b'\x1b' not in r.stderr, r)
 
 
 def folders(t, place, program):
