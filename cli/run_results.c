@@ -24,8 +24,8 @@ static void say_where(const struct run *r)
 		return;
 	snprintf(path, sizeof(path), "%s/%s.mpix", r->dir, r->name);
 	word = shell_word(path);
-	print_plain("mpitrace: report %s/%s.html\nmpitrace: trace  %s  (mpitrace view %s)\n", r->dir, r->name, path,
-		    word != NULL ? word : path);
+	print_plain("mpitrace: report %s/%s.html\n", r->dir, r->name);
+	print_plain("mpitrace: trace  %s  (mpitrace view %s)\n", path, word != NULL ? word : path);
 	free(word);
 }
 

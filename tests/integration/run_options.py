@@ -31,6 +31,9 @@ def modes(t, place, program):
         t.equal('%s: %s: complete, and what it is called' % (place.flavour, ' '.join(options) or 'nothing asked'),
                 (r.returncode, r.said, a['coverage']['complete'], a['coverage']['mode'], a['coverage']['events'] > 0, operations(a)['MPI_Allreduce']),
                 (0, [], True, mode, mode == 'events', CALLS))
+        said = [line.split(' ')[:4] for line in r.stderr.decode().split('\n') if line.startswith('mpitrace')]
+        t.equal('%s: %s: report and trace are said, a line each' % (place.flavour, ' '.join(options) or 'nothing asked'), said,
+                [['mpitrace:', 'report', '%s/%s.html' % (out, name)], ['mpitrace:', 'trace', '', '%s/%s.mpix' % (out, name)]])
     p = place.analysis('profile')
     waits = [(r['wait_s'], r['caused_wait_s'], r['completions']) for r in p['per_rank']] + [c['wait_s'] for c in p['callsites']] + [
         p['io']['wait_s'], p['delays']['waits_s'], p['delays']['waits'], p['critical_path']['length_s'], p['summary']['completions']]
