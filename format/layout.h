@@ -35,7 +35,7 @@
 	X(PAGE,     page,     "bytes a report may have with viewer and trace in it, 0 = it carries neither; absent = 5,000,000") \
 	X(TRACE,    trace,    "bytes this node's trace may have, 0 = no limit") \
 	X(RESERVE,  reserve,  "bytes of the output's file system that are left free, 0 = a twentieth of it, at most 1 GiB") \
-	X(UMASK,    umask,    "mode bits that the user's files do not get, octal") \
+	X(UMASK,    umask,    "mode bits that the user's files do not get, octal; the owner's they always get") \
 	X(NAME,     name,     "what the user calls the step") \
 	X(OUT,      out,      "directory of the results, `.../mpitrace-<job>/step-<step>`; empty = the trace stays in the spool") \
 	X(FILE,     file,     "name of the trace without `.mpic`, if not that of the node") \

@@ -56,13 +56,6 @@ static bool is_empty(const struct step *s, const struct process *p)
 	return true;
 }
 
-/* Calls that are in no total: "calls_outside" and such. */
-static uint64_t uncounted(const struct process *p, const char *key)
-{
-	double n = json_number_or(p->meta, key, 0);
-	return n >= 1 && n < 1e18 ? (uint64_t)n : 0;
-}
-
 static void explain_uncounted(struct step *s, uint32_t rank, uint32_t *named)
 {
 	static const char *const rows[][2] = {
@@ -72,7 +65,7 @@ static void explain_uncounted(struct step *s, uint32_t rank, uint32_t *named)
 		{"calls_left", "calls are in no count: they were not seen to return, as of a longjmp or an exception"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		uint64_t n = uncounted(s->ranks[rank], rows[i][0]);
+		uint64_t n = process_uncounted(s->ranks[rank]->meta, rows[i][0]);
 		if (n > 0 && (*named)++ < NAMED_MAX)
 			step_reason(s, "rank %u: %" PRIu64 " %s", rank, n, rows[i][1]);
 	}
@@ -185,11 +178,11 @@ static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, uint3
 	}
 	t->events += step_events(p);
 	t->unfinished += !p->finalized;
-	t->outside += uncounted(p, "calls_outside");
-	t->unclear += uncounted(p, "calls_unclear");
-	t->left += uncounted(p, "calls_left");
-	t->in_callbacks += uncounted(p, "calls_in_callbacks");
-	t->of_tools += uncounted(p, "calls_of_tools");
+	t->outside += process_uncounted(p->meta, "calls_outside");
+	t->unclear += process_uncounted(p->meta, "calls_unclear");
+	t->left += process_uncounted(p->meta, "calls_left");
+	t->in_callbacks += process_uncounted(p->meta, "calls_in_callbacks");
+	t->of_tools += process_uncounted(p->meta, "calls_of_tools");
 	s->bad_blocks += p->bad_blocks;
 	for (size_t i = 0; i < p->threads.n; i++) {
 		t->lost += p->threads.at[i].lost + unusable(s, &p->threads.at[i]) + not_written(s, &p->threads.at[i]);
@@ -247,7 +240,8 @@ static void explain_unmatched(struct step *s, const struct unmatched *u, const s
 		const char *one, *many, *why;
 	} rows[] = {
 		{u->partner_missing, "message has", "messages have", "no partner: its rank is not in the record"},
-		{u->record_cut, "message has", "messages have", "no partner: a rank's record ends early"},
+		{u->record_cut, "message has", "messages have",
+		 "no partner: a rank's record lacks calls, or ends early"},
 		{u->unknown_source, "wildcard receive:", "wildcard receives:", "the sender is not recorded"},
 		{u->program, "message has", "messages have",
 		 "no partner although both records are complete: never received, or never sent"},

@@ -74,7 +74,12 @@ bool process_is_whole(const struct process *p)
 	for (size_t i = 0; i < p->threads.n; i++)
 		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap || p->threads.at[i].not_taken)
 			return false;
-	return p->bad_blocks == 0;
+	return p->bad_blocks == 0 && p->uncounted == 0;
+}
+
+bool process_is_known(const struct process *p)
+{
+	return process_is_whole(p) && p->in_callbacks == 0;
 }
 
 uint64_t thread_unusable(const struct thread *t)

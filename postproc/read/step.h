@@ -205,10 +205,11 @@ struct process {
 	VEC(struct neighbors) neighbors;
 	VEC(struct datatype) types; /* by local id */
 	VEC(struct module_at) modules;
-	uint32_t bad_blocks;   /* that did not inflate or decode */
-	uint64_t own_sigs;     /* that stand in events, of all threads */
-	uint64_t unknown_sigs; /* of which only operation and time are understood */
-	uint64_t unknown_defs; /* definitions of a type not known here, left out */
+	uint32_t bad_blocks;		  /* that did not inflate or decode */
+	uint64_t uncounted, in_callbacks; /* calls that are nowhere, as its tracer says: of any thread, of callbacks */
+	uint64_t own_sigs;		  /* that stand in events, of all threads */
+	uint64_t unknown_sigs;		  /* of which only operation and time are understood */
+	uint64_t unknown_defs;		  /* definitions of a type not known here, left out */
 };
 
 struct node {
@@ -354,8 +355,12 @@ static inline void add_ns(int64_t *sum, int64_t ns)
 
 /* How many events of p (may be NULL) are in the record; parts of one call count once. */
 uint64_t step_events(const struct process *p);
-/* Is every call of p, up to its last, among them? */
+/* Calls that are in no total, as the tracer counted them: "calls_outside" and such. */
+uint64_t process_uncounted(const cJSON *meta, const char *key);
+/* Is every call of p, up to its last, among them? But those of its callbacks. */
 bool process_is_whole(const struct process *p);
+/* And those: what it has not done, as completing a request, it may have done in one. */
+bool process_is_known(const struct process *p);
 /* Events that were written and cannot be used: those after a hole, and those of blocks that are damaged or gone. Where
  * they were passed over it is not known. */
 uint64_t thread_unusable(const struct thread *t);

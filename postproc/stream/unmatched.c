@@ -5,7 +5,7 @@
 
 static bool is_cut(const struct step *s, const struct process *p)
 {
-	return !process_is_whole(p) || !p->finalized || !s->nodes.at[p->node].file.finished;
+	return !process_is_known(p) || !p->finalized || !s->nodes.at[p->node].file.finished;
 }
 
 bool unmatched_explain(struct shard *sh, uint32_t rank, int32_t peer)

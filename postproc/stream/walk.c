@@ -178,7 +178,7 @@ static int end_requests(struct shard *sh, uint32_t rank)
 {
 	struct rank_stream *r = &sh->stream->ranks[rank];
 	const struct process *p = sh->stream->step->ranks[rank];
-	bool leaks = p->finalized && process_is_whole(p);
+	bool leaks = p->finalized && process_is_known(p);
 	for (uint32_t t = 0; t < r->nlanes; t++) {
 		struct requests_of *q = &sh->stream->lanes[r->first_lane + t].requests;
 		for (uint64_t i = 0; i < q->count; i++) {

@@ -1,6 +1,7 @@
 /* turns.c CASE [N] - threads that come and go, each calls MPI.
  * turns turns N: N threads one after the other, a Sendrecv each. turns groups N: four at once.
- * turns crowd N: N threads at once, ten Sendrecvs each, all there until the last has made its own.
+ * turns crowd N: N threads at once, ten Sendrecvs each, all there until the last has made its own. Of two ranks the
+ * second has 20 more.
  * turns killed N: the same, and then it is killed.
  * turns ends N: threads that call MPI in destructors of keys, leave unsuccessful tests behind, and events off. */
 #include "resident.h"
@@ -11,15 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static pthread_barrier_t all;
+static pthread_barrier_t all, stayed;
+static int peer;
 static pthread_key_t keys[2];
 
 static void *exchange(void *tag)
 {
 	int out = 1, in = 0;
-	MPI_Sendrecv(&out, 1, MPI_INT, 0, (int)(long)tag % 4, &in, 1, MPI_INT, 0, (int)(long)tag % 4, MPI_COMM_SELF,
-		     MPI_STATUS_IGNORE);
+	MPI_Sendrecv(&out, 1, MPI_INT, peer, (int)(long)tag % 4, &in, 1, MPI_INT, peer, (int)(long)tag % 4,
+		     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	return NULL;
 }
 
@@ -29,6 +32,28 @@ static void *in_crowd(void *tag)
 		exchange(tag);
 	pthread_barrier_wait(&all);
 	return NULL;
+}
+
+/* One that is there until the end. */
+static void *stays(void *unused)
+{
+	int flag;
+	(void)unused;
+	MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+	pthread_barrier_wait(&stayed);
+	pause();
+	return NULL;
+}
+
+/* So that the two ranks have not room for as many. */
+static void stay(int n)
+{
+	pthread_t t;
+	pthread_barrier_init(&stayed, NULL, (unsigned)n + 1);
+	for (int i = 0; i < n; i++)
+		if (pthread_create(&t, NULL, stays, NULL) != 0)
+			exit(2);
+	pthread_barrier_wait(&stayed);
 }
 
 static void run(int n, int at_once, void *(*function)(void *))
@@ -71,8 +96,11 @@ static void *ending(void *nothing)
 
 int main(int argc, char **argv)
 {
-	int level, n = argc > 2 ? atoi(argv[2]) : 100;
+	int level, rank, size, n = argc > 2 ? atoi(argv[2]) : 100;
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	peer = size - 1 - rank; /* of one rank: itself */
 	pthread_barrier_init(&all, NULL, (unsigned)n);
 	pthread_key_create(&keys[0], destroy);
 	pthread_key_create(&keys[1], destroy);
@@ -85,6 +113,8 @@ int main(int argc, char **argv)
 	} else if (strcmp(argv[1], "ends") == 0) {
 		run(n, 1, ending);
 	} else {
+		if (rank > 0)
+			stay(20);
 		run(n, n, in_crowd);
 	}
 	fflush(stdout);
