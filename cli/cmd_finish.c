@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* -1 when all is well, else the exit code. */
@@ -108,13 +109,15 @@ static int finish(int argc, char **argv)
 		report_job_after(f.out, job_is_over);
 	if (rc == FINISH_DONE || rc == FINISH_PARTIAL)
 		record_after(f.out, policy);
-	if (rc < 0)
-		fprintf(stderr, "mpitrace finish: %s\n", e.text);
 	if (rc == FINISH_BUSY)
 		fprintf(stderr, "mpitrace finish: %s: another finisher is at work on it; use --wait to wait for it\n",
 			f.out);
 	if (rc == FINISH_NOTHING && access(f.out, F_OK) == 0)
 		fprintf(stderr, "mpitrace finish: %s: no trace of an MPI process in it\n", f.out);
+	else if (rc == FINISH_NOTHING && !f.unattended && f.wait_s == 0) /* else a step that may have left none */
+		rc = fail(&e, -ENOENT, "%s: %s; give mpitrace-<job>/step-<step>", f.out, strerror(ENOENT));
+	if (rc < 0)
+		fprintf(stderr, "mpitrace finish: %s\n", e.text);
 	if (rc == FINISH_LATER || rc == FINISH_STOPPED)
 		say_later(f.out);
 	if (rc == FINISH_LATER || rc == FINISH_STOPPED)

@@ -313,6 +313,8 @@ static int read_config(struct publisher *p, struct error *e)
 	p->outbox = policy_text(&d, POLICY_OUTBOX);
 	if (destinations_read(p->policy, &p->all, e) < 0)
 		return -EINVAL;
+	if (p->all.all.n == 0 && access(p->o->config, F_OK) != 0)
+		return fail(e, -errno, "%s: %s", p->o->config, strerror(errno));
 	if (p->all.all.n == 0)
 		return fail(e, -ENOENT, "%s: has no [destination NAME]; mpitrace-publish(1) shows some", p->o->config);
 	const struct options *o = p->o;

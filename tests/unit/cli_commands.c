@@ -113,6 +113,20 @@ Test(commands, who_mistypes_is_told_what_is_wanted)
 	}
 }
 
+Test(commands, what_is_not_there_is_named)
+{
+	static const char *const words[] = {
+		"analyze nowhere -o x.mpix",
+
+		"collect nowhere",	     "diff nowhere nowhere", "finish nowhere", "live nowhere",
+		"report nowhere -o x.html",  "show nowhere",	     "whatif nowhere"};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		cr_expect_eq(mpitrace("%s", words[i]), 3, "%s", words[i]);
+		says("nowhere: ");
+		says("No such file or directory");
+	}
+}
+
 Test(commands, each_has_its_help)
 {
 	static const char *const names[] = {"analyze", "check", "collect", "diff",    "doctor", "export",
