@@ -104,7 +104,26 @@ void atomic_file_sweep(const char *path)
 	free(dir);
 }
 
+/* Does what is there begin as a recording does, or as an analysed trace (format/)? Then it may have cost hours. */
+static bool holds_trace(const char *path, bool analysed_may_go)
+{
+	static const char recording[8] = "mpic\r\n\x1a\n", analysed[8] = "\x89MPIX\r\n\x1a";
+	char begins[8] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	bool whole = fd >= 0 && read(fd, begins, sizeof(begins)) == (ssize_t)sizeof(begins);
+	if (fd >= 0)
+		close(fd);
+	return whole && (memcmp(begins, recording, 8) == 0 || (!analysed_may_go && memcmp(begins, analysed, 8) == 0));
+}
+
 int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *e)
+{
+	if (target_of(path) == TARGET_FILE && strcmp(path, "-") != 0 && holds_trace(path, false))
+		return fail(e, -EEXIST, "%s: is a trace: name another file to write", path);
+	return atomic_file_open_trace(ret_f, path, e);
+}
+
+int atomic_file_open_trace(struct atomic_file *ret_f, const char *path, struct error *e)
 {
 	struct atomic_file f = {0};
 	int fd = -1;
@@ -117,6 +136,8 @@ int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *
 	if (target == TARGET_OTHER)
 		return fail(e, -EINVAL, "%s: not a regular file; name a file, or one that does not exist yet", path);
 
+	if (holds_trace(path, true))
+		return fail(e, -EEXIST, "%s: is a recording: name another file to write", path);
 	f.path = strdup(path);
 	if (f.path == NULL || asprintf(&f.temporary, "%s.%d.tmp", path, (int)getpid()) < 0) {
 		free(f.path);

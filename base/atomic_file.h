@@ -17,6 +17,9 @@ struct atomic_file {
  * Else open a temporary file (mode 0644 less umask, O_CLOEXEC) in the directory of path; a character device itself. 0,
  * or -errno with text; -EINVAL for directories, sockets and other disks. */
 int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *e);
+/* For an analysed trace, which may take the place of another; of one no other file does, nor anything of a recording:
+ * -EEXIST with text. */
+int atomic_file_open_trace(struct atomic_file *ret_f, const char *path, struct error *e);
 /* Flush, fsync (not when `unsynced`), rename to path. On any failure the temporary file is removed. 0, or -errno with
  * text. */
 int atomic_file_commit(struct atomic_file *f, struct error *e);

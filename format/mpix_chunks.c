@@ -28,7 +28,7 @@ int mpix_chunks_begin(struct mpix_chunks *c, const char *path, struct error *e)
 	if (strcmp(path, "-") == 0)
 		return fail(e, -EINVAL,
 			    "-: a trace is written from both ends, so it needs a file, not standard output");
-	int rc = atomic_file_open(&c->file, path, e);
+	int rc = atomic_file_open_trace(&c->file, path, e);
 	if (rc < 0)
 		return rc;
 	for (unsigned i = 0; i < MPIX_SUPERBLOCK_BYTES; i++) /* its place; filled in last */

@@ -38,6 +38,11 @@ says cut.mpix
 expect 3 "$mpitrace" report "$dir/page.html" -o "$dir/x.html"
 expect 3 "$mpitrace" report "$dir/job.mpix" -o "$dir/nowhere/x.html"
 says nowhere
+cp "$dir/job.mpix" "$dir/copy.mpix"
+expect 3 "$mpitrace" report "$dir/job.mpix" -o "$dir/job.mpix"
+says 'is a trace'
+expect 2 "$mpitrace" export "$dir/job.mpix" --to json -o "$dir/job.mpix"
+cmp -s "$dir/job.mpix" "$dir/copy.mpix" || fail "a page took the place of a trace"
 (ulimit -f 1 && expect 3 "$mpitrace" report "$dir/job.mpix" -o "$dir/x.html")
 says 'x.html: cannot write: File too large'
 expect 3 "$mpitrace" report "$dir/job.mpix" -o /dev/full

@@ -196,6 +196,24 @@ def traps_of_the_reader(t, place, program):
     t.check('%s: %d traps as .mpix: every command ends and says so' % (place.flavour, len(TRAPS)), not wrong, '\n'.join(map(str, wrong)))
 
 
+def mistyped(t, place, program):
+    """Nothing takes the place of a recording, and only another analysis that of an analysed trace."""
+    step = recorded(place, program, 'mistyped')
+    collected(step)
+    recording, trace = glob.glob(step.out + '/*.mpic')[0], place.dir + '/mistyped.mpix'
+    call('analyze', recording, '-o', trace)
+    before = [open(x, 'rb').read() for x in (recording, trace)]
+    wrong = [words for words in (['analyze', recording, '-o', recording], ['analyze', step.out, '-o', trace, '--report', recording],
+                                 ['analyze', recording, '--report', trace], ['report', trace, '-o', trace], ['report', trace, '-o', recording],
+                                 ['export', trace, '--to', 'chrome', '-o', recording], ['export', trace, '--to', 'sqlite', '-o', trace],
+                                 ['export', trace, '--to', 'csv', '-o', trace], ['import', '--from', 'mprov', trace, '-o', recording],
+                                 ['diff', trace, trace, '--report', trace])
+             if (lambda run: run is None or run.returncode not in (2, 3) or run.stderr.count(b'\n') == 0)(call(*words))]
+    t.equal('%s: a mistyped output is refused in a line' % place.flavour, wrong, [])
+    t.equal('%s: and recording and trace are what they were' % place.flavour, [open(recording, 'rb').read()] + [open(trace, 'rb').read()], before)
+    t.equal('%s: an analysis is made anew' % place.flavour, call('analyze', recording, '-o', trace).returncode, 0)
+
+
 def many_files(t, place, program):
     step = recorded(place, program, 'many')
     for i in range(FILES):
@@ -274,6 +292,7 @@ def main():
         traps_of_the_output(t, place, program)
         traps_of_the_analysis(t, place, program)
         traps_of_the_reader(t, place, program)
+        mistyped(t, place, program)
         many_files(t, place, program)
         copies(t, place, program)
         drops_root(t, place)
