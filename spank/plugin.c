@@ -97,7 +97,7 @@ PUBLIC int slurm_spank_local_user_init(spank_t sp, int argc, char **argv)
 	static bool seen;
 	(void)argc, (void)argv;
 	if (first(&seen) && policy_expect(sp, &plugin.config, plugin.asked, &plugin.request))
-		submit_step_known(sp, &plugin.request);
+		submit_step_known(sp, &plugin.request, plugin.notice.wanted);
 	return 0;
 }
 

@@ -30,8 +30,8 @@
 
 static struct {
 	bool own_allocation;
-	bool wanted;
-	bool queue; /* the site wants long analyses to be jobs */
+	bool wanted; /* the report, when the step has ended */
+	bool queue;  /* the site wants long analyses to be jobs */
 	bool quiet, hides_hosts;
 	bool has_place; /* when it began; else its first node has told so */
 	uint32_t nnodes;
@@ -65,19 +65,21 @@ void submit_prepare(const struct request *r, bool wanted)
 		unsetenv(SUBMIT_REPORTS);
 }
 
-void submit_step_known(spank_t sp, const struct request *r)
+void submit_step_known(spank_t sp, const struct request *r, bool asked)
 {
 	uint32_t job_id, step_id;
 	const char *submit_dir = getenv("SLURM_SUBMIT_DIR"), *restart = getenv("SLURM_RESTART_COUNT");
 	if (local.own_allocation || submit_dir == NULL)
 		submit_dir = local.directory;
 	local.begin = now_s();
-	local.wanted = reports(r) && sl_number(sp, S_JOB_ID, &job_id) && sl_number(sp, S_JOB_STEPID, &step_id) &&
-		       output_path(r, submit_dir, job_id, output_restart(restart), step_id, local.out);
+	bool known = sl_number(sp, S_JOB_ID, &job_id) && sl_number(sp, S_JOB_STEPID, &step_id) &&
+		     output_path(r, submit_dir, job_id, output_restart(restart), step_id, local.out);
+	local.wanted = known && reports(r);
 	local.quiet = r->quiet;
 	local.hides_hosts = (r->site.redact & POLICY_REDACT_HOSTS) != 0;
 	local.queue = strcmp(r->site.finish, "queue") == 0;
-	local.has_place = local.wanted && place_check(NULL, local.out, false, &(struct error){""}) == 0;
+	local.has_place =
+		known && (asked || local.wanted) && place_check(NULL, local.out, false, &(struct error){""}) == 0;
 	if (!local.wanted || !sl_number(sp, S_JOB_NNODES, &local.nnodes))
 		local.nnodes = 0;
 }
@@ -215,22 +217,24 @@ static bool why_untraced(char *ret_why, size_t cap_bytes)
 
 /* No results, although there was a place for them when the step began: a program without MPI leaves none; else the
  * agents could not make the directory. */
-static bool lost_its_place(struct error *e)
+static bool has_lost_its_place(struct notice *n)
 {
-	return local.has_place && access(local.out, F_OK) != 0 && place_check(NULL, local.out, true, e) < 0;
+	struct error e;
+	if (!local.has_place || access(local.out, F_OK) == 0 || place_check(NULL, local.out, true, &e) == 0)
+		return false;
+	notice_set(n, NOTICE_PLACE,
+		   "%s: what was recorded, if anything, is kept on each node in kept/%u of its spool, for a week",
+		   e.text, (unsigned)geteuid());
+	return true;
 }
 
 /* What a finisher that ended with this code has not done. */
 static void note(struct notice *n, int code, bool has_report)
 {
 	char why[1024];
-	struct error e;
-	if (code != CODE_STOPPED && lost_its_place(&e))
-		notice_set(
-			n, NOTICE_PLACE,
-			"%s: what was recorded, if anything, is kept on each node in kept/%u of its spool, for a week",
-			e.text, (unsigned)geteuid());
-	else if (code == 0 && !has_report && why_untraced(why, sizeof(why)))
+	if (code != CODE_STOPPED && has_lost_its_place(n))
+		return;
+	if (code == 0 && !has_report && why_untraced(why, sizeof(why)))
 		notice_set(n, NOTICE_UNTRACED, "%s", why);
 	else if (code == CODE_NO_PROGRAM)
 		notice_set(n, NOTICE_NO_PROGRAM, "the program mpitrace is missing on this host; the trace is in %s",
@@ -266,8 +270,12 @@ static void say(struct notice *n, int code)
 
 void submit_finish(const struct config *c, struct notice *n)
 {
-	if (!local.wanted)
+	if (!local.wanted) {
+		if (has_lost_its_place(n))
+			notice_say(n, "");
+		local.has_place = false;
 		return;
+	}
 	local.wanted = false;
 	double share = (now_s() - local.begin) / RUN_SHARE;
 	double budget_s = c->report_seconds > 0 ? (double)c->report_seconds : share > 1 ? share : 1;

@@ -15,7 +15,7 @@ void submit_forget_outer(void);
  */
 void submit_prepare(const struct request *r, bool wanted);
 /* srun knows the job and the step now. */
-void submit_step_known(spank_t sp, const struct request *r);
+void submit_step_known(spank_t sp, const struct request *r, bool asked);
 /* srun is about to end: make the report if that is srun's to do, within a deadline, and say what became
  * of it to who watches, or asked and does not get it whole. */
 void submit_finish(const struct config *c, struct notice *n);
