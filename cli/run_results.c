@@ -49,7 +49,7 @@ static bool say_removed(const struct run *r)
 {
 	if (access(r->stepdir, F_OK) == 0 || errno != ENOENT)
 		return false;
-	print_plain("mpitrace run: %s was removed while %s ran, and the trace with it\n", r->stepdir,
+	print_plain("mpitrace run: %s was removed or renamed while %s ran, and the trace with it\n", r->stepdir,
 		    r->launcher.program);
 	return true;
 }

@@ -136,18 +136,29 @@ int process_refresh(struct process *p)
 	return 0;
 }
 
+/* That field of /proc/PID/stat (proc(5)), of those behind the name. */
+static uint64_t stat_field(const char *text, int number)
+{
+	const char *at = strrchr(text, ')');
+	for (int field = 2; at != NULL && field < number; field++)
+		at = strchr(at + 1, ' ');
+	return at != NULL ? strtoull(at, NULL, 10) : 0;
+}
+
+/* Its first thread may have ended (pthread_exit), as a zombie, long before the last one. */
+static bool has_ended(const char *text)
+{
+	const char *at = strrchr(text, ')');
+	return at != NULL && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X') && stat_field(text, 20) <= 1;
+}
+
 /* 0: there is no such process. *ret_known = false: the system did not let us see. */
 static uint64_t start_time(uint32_t pid, bool *ret_known)
 {
 	char path[64], text[1024];
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	*ret_known = slurp(path, text, sizeof(text)) > 0 || errno == ENOENT || errno == ESRCH;
-	const char *at = strrchr(text, ')');
-	if (at != NULL && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X'))
-		return 0;
-	for (int field = 2; at != NULL && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at != NULL ? strtoull(at, NULL, 10) : 0;
+	return has_ended(text) ? 0 : stat_field(text, 22);
 }
 
 uint64_t process_begun(pid_t pid)

@@ -141,6 +141,8 @@ int segfile_create(const char *dir)
 		return -EINVAL;
 	if (!note_directory_is_ours(dir))
 		return -EACCES;
+	if (!note_fits_limit(SEGFILE_HEAD_BYTES))
+		return -EFBIG;
 	int fd = open_again("", O_RDWR | O_CREAT | O_EXCL);
 	if (fd < 0)
 		return -errno;

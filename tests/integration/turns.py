@@ -54,6 +54,14 @@ def crowd(t, place, program):
                 any(' %d calls of threads' % c['calls_outside'] in r for r in c['reasons']), c)
 
 
+def outlives(t, place, program):
+    """The first thread ends (pthread_exit) while another works on: the process has not."""
+    who = '%s, outlives: ' % place.flavour
+    a = analysis(t, place, program, 'outlives', 1500, who)
+    t.equal(who + 'all is recorded', (operations(a)['MPI_Sendrecv'], a['coverage']['events_lost'], a['coverage']['complete'], a['coverage']['reasons']),
+            (1500, 0, True, []))
+
+
 def across(t, place, program):
     """Of two ranks: a message whose other end was made by a thread without room is not called one that was never received."""
     who = '%s, across: ' % place.flavour
@@ -73,6 +81,7 @@ def main():
             ends(t, place, program)
             crowd(t, place, program)
             across(t, place, program)
+            outlives(t, place, program)
     t.end()
 
 

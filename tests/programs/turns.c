@@ -3,6 +3,7 @@
  * turns crowd N: N threads at once, ten Sendrecvs each, all there until the last has made its own. Of two ranks the
  * second has 20 more.
  * turns killed N: the same, and then it is killed.
+ * turns outlives N: the first thread ends, and another makes N Sendrecvs in as many milliseconds.
  * turns ends N: threads that call MPI in destructors of keys, leave unsuccessful tests behind, and events off. */
 #include "resident.h"
 
@@ -32,6 +33,18 @@ static void *in_crowd(void *tag)
 		exchange(tag);
 	pthread_barrier_wait(&all);
 	return NULL;
+}
+
+/* The first thread has ended: to the kernel the process is a zombie with a thread. */
+static void *outlives(void *n)
+{
+	for (long i = 0; i < (long)n; i++) {
+		exchange(0);
+		usleep(1000);
+	}
+	puts("outlived");
+	MPI_Finalize();
+	exit(0);
 }
 
 /* One that is there until the end. */
@@ -110,6 +123,10 @@ int main(int argc, char **argv)
 		long before = resident_kib();
 		run(n / 2, at_once, exchange);
 		printf("grew %s\n", resident_kib() - before < 6144 ? "no" : "yes");
+	} else if (strcmp(argv[1], "outlives") == 0) {
+		pthread_t t;
+		if (pthread_create(&t, NULL, outlives, (void *)(long)n) == 0)
+			pthread_exit(NULL);
 	} else if (strcmp(argv[1], "ends") == 0) {
 		run(n, 1, ending);
 	} else {
