@@ -40,6 +40,8 @@ void issue_charge_hung(const struct analysis *a, struct issue *f)
 
 /* ---- what the ranks were in ---- */
 
+#define UNNAMED (NONE - 1) /* a call whose name no definition has, since none of it had returned */
+
 struct place {
 	uint32_t op, site; /* op NONE: outside of MPI */
 	uint32_t n;
@@ -77,10 +79,11 @@ static uint32_t count_places(const struct step *s, struct places *all)
 		if (!is_unfinished(s, p))
 			continue;
 		n++;
-		if (p->open.n > 0)
-			count(all, p->sigs.at[p->open.at[0].sig].op, p->sigs.at[p->open.at[0].sig].site);
-		else
+		const struct sig *in = p->open.n > 0 ? &p->sigs.at[p->open.at[0].sig] : NULL;
+		if (in == NULL)
 			count(all, NONE, NONE);
+		else
+			count(all, in->op != NONE ? in->op : UNNAMED, in->site);
 	}
 	return n;
 }
@@ -102,7 +105,7 @@ static void describe_places(const struct step *s, struct places *all, struct iss
 	struct place *p;
 	for (uint32_t i = 0; i < PLACES_SAID && (p = next_place(all)) != NULL; i++) {
 		char site[256] = "";
-		const char *name = p->op != NONE ? s->ops.at[p->op] : "";
+		const char *name = p->op == NONE ? "" : p->op == UNNAMED ? "a call of MPI" : s->ops.at[p->op];
 		if (p->op != NONE && site_text(s, p->site, site, sizeof(site))[0] != '\0')
 			name = site + strlen(" at ");
 		used += (size_t)snprintf(text + used, size - used, "%s %u rank%s %s%s%s", i > 0 ? "," : "", p->n,
@@ -124,8 +127,16 @@ static void describe_places(const struct step *s, struct places *all, struct iss
 
 /* ---- the issue ---- */
 
+/* Nobody has stopped it, as far as is known, and its launcher says that it failed. */
+static bool has_failed(const struct outcome *o)
+{
+	return o->state == OUTCOME_FAILED && o->signal == 0;
+}
+
 static const char *next_step(const struct outcome *o, bool hung)
 {
+	if (has_failed(o))
+		return "Read what MPI has written to standard error: it names the rank and the call of a fatal error.";
 	if (hung)
 		return "Look at the calls named here: see whether all ranks come to the same collectives, and whether "
 		       "each "
@@ -164,7 +175,9 @@ void issue_unfinished(const struct analysis *a, struct issue *f)
 	issue_charge_hung(a, f);
 	f->from_ns = s->advanced_ns < s->runtime_ns ? s->advanced_ns : 0;
 	f->to_ns = s->runtime_ns;
-	snprintf(f->what, sizeof(f->what), "Stopped from outside after %s%s%s.%s",
+	snprintf(f->what, sizeof(f->what), "%s after %s%s%s.%s",
+		 has_failed(&s->outcome) ? "Ended by its launcher, as after a fatal error of MPI,"
+					 : "Stopped from outside",
 		 duration_text((double)s->runtime_ns / 1e9, ran), outcome_text(&s->outcome, why), hung_clause(s, hung),
 		 where);
 	snprintf(f->why, sizeof(f->why),

@@ -62,6 +62,15 @@ def dies(t, place, program, how):
     t.check(who + 'the page opens with it', re.search(r'<h1>(<a [^>]*>)?[^<]*Rank %d ' % DEAD, page_of(place, how)), how)
 
 
+def errs(t, place, program):
+    """A fatal error of MPI: the launcher ends all ranks, mostly before the one that erred has ended by itself. Nobody from outside has."""
+    run = place.traced(RANKS, program, 'error', name='error')
+    verdict = place.analysis('error')['verdict']
+    t.check('%s, a fatal error: is not called a stop from outside, and the rank was in a call' % place.flavour, run.returncode != 0 and
+            re.match(r'Ended by its launcher, as after a fatal error of MPI, after |Rank %d exited with code ' % DEAD, verdict) and
+            re.search('1 rank (was )?in a call of MPI|, in ', verdict), (run.returncode, verdict))
+
+
 def right(t, place, program):
     run = place.traced(RANKS, program, 'right', name='right')
     a = place.analysis('right')
@@ -77,6 +86,7 @@ def main():
             program = place.compile('deaths.c')
             for how in CASES:
                 dies(t, place, program, how)
+            errs(t, place, program)
             right(t, place, program)
     t.end()
 
