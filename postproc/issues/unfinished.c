@@ -127,15 +127,9 @@ static void describe_places(const struct step *s, struct places *all, struct iss
 
 /* ---- the issue ---- */
 
-/* Nobody has stopped it, as far as is known, and its launcher says that it failed. */
-static bool has_failed(const struct outcome *o)
-{
-	return o->state == OUTCOME_FAILED && o->signal == 0;
-}
-
 static const char *next_step(const struct outcome *o, bool hung)
 {
-	if (has_failed(o))
+	if (outcome_is_failure(o))
 		return "Read what MPI has written to standard error: it names the rank and the call of a fatal error.";
 	if (hung)
 		return "Look at the calls named here: see whether all ranks come to the same collectives, and whether "
@@ -176,8 +170,8 @@ void issue_unfinished(const struct analysis *a, struct issue *f)
 	f->from_ns = s->advanced_ns < s->runtime_ns ? s->advanced_ns : 0;
 	f->to_ns = s->runtime_ns;
 	snprintf(f->what, sizeof(f->what), "%s after %s%s%s.%s",
-		 has_failed(&s->outcome) ? "Ended by its launcher, as after a fatal error of MPI,"
-					 : "Stopped from outside",
+		 outcome_is_failure(&s->outcome) ? "Ended by its launcher, as after a fatal error of MPI,"
+						 : "Stopped from outside",
 		 duration_text((double)s->runtime_ns / 1e9, ran), outcome_text(&s->outcome, why), hung_clause(s, hung),
 		 where);
 	snprintf(f->why, sizeof(f->why),

@@ -77,6 +77,11 @@ bool outcome_is_stop(const struct outcome *o)
 	       o->state == OUTCOME_PREEMPTED || o->state == OUTCOME_NODE_FAIL;
 }
 
+bool outcome_is_failure(const struct outcome *o)
+{
+	return o->state == OUTCOME_FAILED && o->signal == 0;
+}
+
 const char *outcome_name(const struct outcome *o)
 {
 	return names[o->state];

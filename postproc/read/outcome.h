@@ -42,6 +42,8 @@ struct outcome {
 void outcome_read(struct step *s);
 /* Did somebody from outside end it? */
 bool outcome_is_stop(const struct outcome *o);
+/* Has nobody stopped it, as far as is known, and its launcher failed? */
+bool outcome_is_failure(const struct outcome *o);
 /* "TIMEOUT". */
 const char *outcome_name(const struct outcome *o);
 /* " (time limit)", or "" where nobody knows more. Returns text. */

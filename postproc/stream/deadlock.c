@@ -17,6 +17,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#define ERROR_NS 1000000000 /* an error ends a run sooner */
+
 /* Of a file that was cut, single calls end before what its last sample saw. */
 static bool is_whole(const struct process *p)
 {
@@ -362,9 +364,20 @@ static void note_given_up(struct step *s, const struct core *c)
 		s->ranks[c->waiting.at[i]]->gave_up |= ends_inside(s, s->ranks[c->waiting.at[i]]);
 }
 
+/* MPI ends a program at once for a fatal error: whoever was in the call that erred only seems to wait. */
+static bool is_of_an_error(const struct step *s, const struct states *x, const struct core *c)
+{
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL && died(s->ranks[r])) /* as of a time limit that it set itself */
+			return false;
+	return outcome_is_failure(&s->outcome) && s->runtime_ns - began_ns(s, x, c) < ERROR_NS;
+}
+
 static int take(struct stream *st, const struct graph *g, const struct core *c, enum pass pass)
 {
 	int code = 0;
+	if (pass == PASS_ENDS && is_of_an_error(st->step, g->states, c))
+		return 0;
 	if (pass == PASS_INSIDE) {
 		note_given_up(st->step, c);
 	} else if (pass == PASS_ENDS || is_of_a_death(st->step, c)) {

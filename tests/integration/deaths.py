@@ -66,9 +66,9 @@ def errs(t, place, program):
     """A fatal error of MPI: the launcher ends all ranks, mostly before the one that erred has ended by itself. Nobody from outside has."""
     run = place.traced(RANKS, program, 'error', name='error')
     verdict = place.analysis('error')['verdict']
-    t.check('%s, a fatal error: is not called a stop from outside, and the rank was in a call' % place.flavour, run.returncode != 0 and
+    t.check('%s, a fatal error: is not called a stop from outside, nor a deadlock, and the call is named' % place.flavour, run.returncode != 0 and
             re.match(r'Ended by its launcher, as after a fatal error of MPI, after |Rank %d exited with code ' % DEAD, verdict) and
-            re.search('1 rank (was )?in a call of MPI|, in ', verdict), (run.returncode, verdict))
+            'MPI_Send in errs (deaths.c:%d)' % line_of('MPI_Send(&rank, -1') in verdict, (run.returncode, verdict))
 
 
 def right(t, place, program):
