@@ -31,12 +31,12 @@ static struct known_rule {
 	struct frame_rule rule;
 } rules[RULES_KNOWN];
 
-/* Return addresses in MPI's Fortran layer whose calls are of those that it makes for itself, too. */
+/* Calls of those that MPI's Fortran layer makes for itself, too, by the place in its function that the program called. */
 #define QUERIES_KNOWN 256u
 
 static struct query {
-	uint64_t pc; /* 0 = an empty place */
-	bool own;    /* the layer's, not the program's */
+	uint64_t key; /* 0 = an empty place, or BEING_WRITTEN */
+	bool own;     /* the layer's, not the program's */
 } queries[QUERIES_KNOWN];
 
 /* A function that has called another. */
@@ -190,35 +190,54 @@ static bool in_fortran_layer(uint64_t pc)
 	return pc - mpi_code_begin[0] < mpi_code_len[0] || pc - mpi_code_begin[1] < mpi_code_len[1];
 }
 
-/* Open MPI's Fortran layer asks for the size of a communicator to convert arrays (ompi_gatherv_f calls
- * MPI_Comm_size). */
-static bool layer_asks(uint32_t op)
+/* What the layer calls for itself, too. Open MPI's asks for the size of a communicator to convert arrays (ompi_gatherv_f
+ * calls MPI_Comm_size); MPICH's makes a datatype for a section of an array (mpi_sendrecv_f08ts_, by helpers without a
+ * name, calls MPI_Type_create_hvector, MPI_Type_commit and MPI_Type_free). */
+static bool layer_calls(uint32_t op)
 {
-	return op == OP_MPI_Comm_size || op == OP_MPI_Comm_remote_size || op == OP_MPI_Comm_rank ||
-	       op == OP_MPI_Comm_test_inter || op == OP_MPI_Cartdim_get || op == OP_MPI_Type_size;
+	switch (op) {
+	case OP_MPI_Comm_size:
+	case OP_MPI_Comm_remote_size:
+	case OP_MPI_Comm_rank:
+	case OP_MPI_Comm_test_inter:
+	case OP_MPI_Cartdim_get:
+	case OP_MPI_Type_size:
+	case OP_MPI_Type_contiguous:
+	case OP_MPI_Type_vector:
+	case OP_MPI_Type_create_hvector:
+	case OP_MPI_Type_commit:
+	case OP_MPI_Type_free:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* The program's call comes through the layer's function of that name: mpi_comm_size_, ompi_comm_size_f,
- * MPI_COMM_SIZE ... */
+ * MPI_COMM_SIZE ...; mpi_type_hvector_ may call MPI_Type_create_hvector. */
 static bool is_function_of(uint32_t op, uint64_t pc)
 {
 	Dl_info info;
 	const char *want = op_names[op] + strlen("MPI_");
-	if (dladdr((void *)(uintptr_t)pc, &info) == 0 || info.dli_sname == NULL)
+	bool makes_type = op != OP_MPI_Type_size && strncmp(want, "Type_", strlen("Type_")) == 0;
+	if (dladdr((void *)(uintptr_t)(pc - 1), &info) == 0 || info.dli_sname == NULL)
 		return true;
-	return strcasestr(info.dli_sname, want) != NULL;
+	return strcasestr(info.dli_sname, makes_type ? "type_" : want) != NULL;
 }
 
+/* pc: in the function of the layer that the program called. */
 static bool is_layers_own(uint32_t op, uint64_t pc)
 {
-	struct query *q = &queries[(pc * 0x9e3779b97f4a7c15ull) >> 56];
-	uint64_t known = __atomic_load_n(&q->pc, __ATOMIC_ACQUIRE);
-	if (known == pc)
+	uint64_t key = pc ^ (uint64_t)op << 48;
+	struct query *q = &queries[(key * 0x9e3779b97f4a7c15ull) >> 56];
+	uint64_t known = __atomic_load_n(&q->key, __ATOMIC_ACQUIRE);
+	if (known == key)
 		return q->own;
 	bool own = !is_function_of(op, pc);
-	if (known == 0 && __atomic_compare_exchange_n(&q->pc, &known, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+	if (known == 0 &&
+	    __atomic_compare_exchange_n(&q->key, &known, BEING_WRITTEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		q->own = own;
-		__atomic_store_n(&q->pc, pc, __ATOMIC_RELEASE); /* partner: the load above */
+		__atomic_store_n(&q->key, key, __ATOMIC_RELEASE); /* partner: the load above */
 	}
 	return own;
 }
@@ -226,11 +245,14 @@ static bool is_layers_own(uint32_t op, uint64_t pc)
 uint64_t callsite_behind(struct stream *s, uint32_t op, uint64_t address, uint64_t frame)
 {
 	struct frame f;
-	if (__builtin_expect(layer_asks(op), false) && in_fortran_layer(address) && is_layers_own(op, address))
-		return 0;
+	uint64_t layer = address;
 	bool good = first(s, frame, &f);
-	for (int i = 0; good && i < LAYER_FRAMES_MAX && in_fortran_layer(f.pc); i++)
+	for (int i = 0; good && i < LAYER_FRAMES_MAX && in_fortran_layer(f.pc); i++) {
+		layer = f.pc;
 		good = step(s, frame, &f);
+	}
+	if (__builtin_expect(layer_calls(op), false) && in_fortran_layer(layer) && is_layers_own(op, layer))
+		return 0;
 	return good && !in_fortran_layer(f.pc) ? f.pc : address;
 }
 

@@ -4,6 +4,7 @@
  * must not differ with --mpitrace. */
 #include "spank/submit.h"
 #include "base/clock.h"
+#include "base/command.h"
 #include "spank/policy/policy.h"
 #include "spank/output.h"
 #include "spank/place.h"
@@ -22,9 +23,6 @@
 #define WAIT_SECONDS 10.0 /* at most, for the agents to deliver */
 #define QUEUE_SECONDS 4.0 /* to submit a job in its place */
 #define RUN_SHARE 50	  /* a report may take a 50th of the step's time */
-#define CODE_PARTIAL 4	  /* cli/cli.h: EXIT_PARTIAL */
-#define CODE_LATER 5	  /* EXIT_LATER */
-#define CODE_QUEUED 6	  /* EXIT_QUEUED */
 #define CODE_NO_PROGRAM 127
 #define CODE_STOPPED (-1)
 
@@ -239,14 +237,14 @@ static void note(struct notice *n, int code, bool has_report)
 	else if (code == CODE_NO_PROGRAM)
 		notice_set(n, NOTICE_NO_PROGRAM, "the program mpitrace is missing on this host; the trace is in %s",
 			   local.out);
-	else if (code == CODE_QUEUED)
+	else if (code == EXIT_QUEUED)
 		notice_set(n, NOTICE_QUEUED, "the trace is complete, a job makes its report: %s/report.html",
 			   local.out);
-	else if (code == CODE_PARTIAL && has_report && !first_node_wrote())
+	else if (code == EXIT_PARTIAL && has_report && !first_node_wrote())
 		return;
-	else if (code == CODE_PARTIAL && has_report)
+	else if (code == EXIT_PARTIAL && has_report)
 		notice_set(n, NOTICE_PARTIAL, "%s/report.html", local.out);
-	else if (code == CODE_LATER || code == CODE_STOPPED || code == CODE_PARTIAL)
+	else if (code == EXIT_LATER || code == CODE_STOPPED || code == EXIT_PARTIAL)
 		notice_set(n, NOTICE_LATER, "the trace is complete%s: mpitrace finish %s",
 			   has_report ? ", report.html is from totals" : "", local.out);
 	else if (code != 0 && is_own(local.out)) /* else the step has said that its results are kept */

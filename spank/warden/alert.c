@@ -1,5 +1,6 @@
 /* alert.c - see alert.h. */
 #include "spank/warden/alert.h"
+#include "base/command.h"
 #include "spank/warden/child.h"
 #include "spank/warden/spool.h"
 
@@ -9,7 +10,8 @@
 
 int alert_wait_ms(const struct alert *a, const struct teardown *t)
 {
-	bool wanted = t->step_facts->alert_seconds > 0 && !a->over && a->starts < ALERT_STARTS_MAX;
+	bool wanted = t->step_facts->alert_seconds > 0 && !a->over && a->starts < ALERT_STARTS_MAX &&
+		      a->failures < ALERT_FAILURES_MAX;
 	return wanted && a->pid == 0 ? ALERT_LOOK_MS : -1;
 }
 
@@ -37,7 +39,9 @@ void alert_reap(struct alert *a)
 	int status;
 	if (a->pid == 0 || waitpid(a->pid, &status, WNOHANG) != a->pid)
 		return;
-	a->over = !WIFEXITED(status) || WEXITSTATUS(status) != 0; /* it has left one, or cannot */
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	a->over = code == EXIT_ISSUES; /* it has left one */
+	a->failures = code == EXIT_DONE ? 0 : a->failures + 1;
 	a->pid = 0;
 }
 

@@ -4,6 +4,7 @@
  * others. */
 #include "spank/warden/deferred.h"
 #include "base/clock.h"
+#include "base/command.h"
 #include "spank/warden/step_facts.h"
 #include "spank/warden/child.h"
 #include "spank/warden/quota.h"
@@ -96,7 +97,7 @@ static void try_one(struct late *l, int deferred_fd, const char *name, const cha
 		return;
 	if (code == 0)
 		code = make_report(l, &step_facts, used);
-	bool made = code == 0 || code == 4; /* cli/cli.h: EXIT_PARTIAL */
+	bool made = code == EXIT_DONE || code == EXIT_PARTIAL;
 	if (made || age_seconds > quotas[QUOTA_DEFERRED].age_seconds) {
 		printf("%s: %s\n", title, made ? "report made" : "no report was made within a day: given up");
 		l->count->made += made;

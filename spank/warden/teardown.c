@@ -1,6 +1,7 @@
 /* teardown.c - see teardown.h. */
 #include "spank/warden/teardown.h"
 #include "base/clock.h"
+#include "base/command.h"
 #include "format/layout.h"
 #include "spank/warden/child.h"
 #include "spank/warden/keep.h"
@@ -27,8 +28,6 @@
 #define RUN_SHARE 50	  /* a report may take a 50th of the step's time */
 #define SRUN_SECONDS 2.0  /* for srun to begin with a report that it makes; it holds a lock then */
 #define TURN_SECONDS 20.0 /* for reports of other steps of this node to be made before */
-
-enum { EXIT_CODE_LATER = 5 }; /* cli/cli.h: EXIT_LATER */
 
 static uint64_t mapped_bytes(int step_fd)
 {
@@ -196,7 +195,7 @@ static void report(const struct teardown *s)
 	int code = turn >= 0 ? teardown_report(s->program, s->step_facts, budget_of(s), srun ? SRUN_SECONDS : 0, true,
 					       s->job_is_over)
 			     : -ETIME;
-	if (code < 0 || (code == EXIT_CODE_LATER && !s->step_facts->leave))
+	if (code < 0 || (code == EXIT_LATER && !s->step_facts->leave))
 		leave_for_later(s);
 	if (turn >= 0)
 		close(turn);

@@ -95,6 +95,20 @@ def fortran_layer(t, place):
         t.equal(who + 'calls are those of the program', operations(place.analysis('vectors')), want)
 
 
+def array_sections(t, place):
+    """MPICH's Fortran layer makes a datatype for a section of an array, and frees it: these calls are not the program's."""
+    rounds = 5
+    program = place.compile('fortran_sections.f90')
+    plain, run = place.plain(RANKS, program), place.traced(RANKS, program, name='sections')
+    who = 'sections of arrays under %s: ' % place.flavour
+    t.equal(who + 'the output is that of the untraced program', (run.stdout, run.returncode), (plain.stdout, 0))
+    a = place.analysis('sections')
+    want = {'MPI_' + op: RANKS for op in ('Init', 'Comm_rank', 'Comm_size', 'Type_create_hvector', 'Type_commit', 'Type_free', 'Finalize')}
+    t.equal(who + 'calls are those of the program', operations(a), dict(want, MPI_Sendrecv=2 * rounds * RANKS, MPI_Bcast=rounds * RANKS))
+    t.equal(who + 'bytes are those of the sections', {o['op']: o['bytes'] for o in a['operations'] if o['bytes']},
+            {'MPI_Sendrecv': 2 * 4 * (11 + 7) * rounds * RANKS, 'MPI_Bcast': 2 * 4 * 7 * rounds * (RANKS - 1)})
+
+
 def romio():
     """The name of this Open MPI's other MPI-IO, None: Debian's of Open MPI 6 was built without."""
     found = re.search(r'^mca:io:(romio\w*):', subprocess.run(['ompi_info', '--parsable'], capture_output=True, text=True).stdout, re.M)
@@ -122,6 +136,7 @@ def main():
             with Place(flavour) as place:
                 languages(t, place)
                 fortran_layer(t, place)
+                array_sections(t, place)
     t.end()
 
 

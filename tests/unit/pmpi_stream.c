@@ -83,10 +83,12 @@ static void *one_call(void *context)
 	return NULL;
 }
 
-/* A lane is the stream of one thread after the other. */
+/* A lane is the stream of one thread after the other. The kernel may know a thread for a moment after it was joined:
+ * the next one then has a lane of its own, and the order in the file is that of lanes. */
 Test(stream, threads_that_come_and_go_are_all_there)
 {
 	enum { N = 40 };
+	unsigned seen[N] = {0};
 	traced_begin(MPI_THREAD_MULTIPLE);
 	for (int i = 0; i < N; i++) {
 		pthread_t thread;
@@ -97,7 +99,7 @@ Test(stream, threads_that_come_and_go_are_all_there)
 	cr_assert_eq(traced_count(t, "MPI_Send"), N);
 	for (unsigned i = 0; i < N; i++) {
 		const struct traced_call *c = traced_call(t, "MPI_Send", i);
-		cr_assert_eq(c->sig.tag, (int)i);
+		cr_assert_eq(seen[c->sig.tag]++, 0, "call %d twice", c->sig.tag);
 		cr_assert_neq(c->thread, 0, "MPI_Init was another thread's");
 	}
 }

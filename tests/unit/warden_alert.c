@@ -1,0 +1,88 @@
+/* warden_alert.c - who looks at a step that may hang: started while the agent says that somebody stands still, until it has
+ * left an alert. What it cannot read at one look it may read at the next. Needs root. */
+#include "base/command.h"
+#include "spank/warden/alert.h"
+#include "spank/warden/spool.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char base[64], program[96];
+static const gid_t gids[] = {4343};
+static struct step_facts facts = {.who = {.uid = 4242, .gid = 4343, .gids = gids, .ngids = 1}, .alert_seconds = 30};
+static struct teardown step;
+static struct alert a;
+
+static void begin(void)
+{
+	char ranks[96];
+	if (geteuid() != 0)
+		cr_skip_test("needs root");
+	snprintf(base, sizeof(base), "/tmp/mpitrace-alert-XXXXXX");
+	cr_assert_not_null(mkdtemp(base));
+	cr_assert_eq(chmod(base, 0755), 0);
+	snprintf(program, sizeof(program), "%s/program", base);
+	snprintf(ranks, sizeof(ranks), "%s/ranks", base);
+	cr_assert_eq(mkdir(ranks, 0755), 0);
+	step = (struct teardown){
+		.program = program, .dir = base, .step_facts = &facts, .step_fd = open(base, O_RDONLY | O_DIRECTORY)};
+	cr_assert_geq(step.step_fd, 0);
+	spool_mark(step.step_fd, "ranks/waits");
+}
+
+static void end(void)
+{
+	char command[96];
+	if (geteuid() != 0)
+		return;
+	close(step.step_fd);
+	snprintf(command, sizeof(command), "rm -rf %s", base);
+	cr_assert_eq(system(command), 0);
+}
+
+TestSuite(warden_alert, .init = begin, .fini = end);
+
+/* Is it started once more, to end so? */
+static bool looks(int code)
+{
+	siginfo_t info;
+	FILE *f = fopen(program, "w");
+	cr_assert_not_null(f);
+	fprintf(f, "#!/bin/sh\nexit %d\n", code);
+	fclose(f);
+	cr_assert_eq(chmod(program, 0755), 0);
+	alert_look(&a, &step);
+	if (a.pid == 0)
+		return false;
+	cr_assert_eq(waitid(P_PID, (id_t)a.pid, &info, WEXITED | WNOWAIT), 0);
+	alert_reap(&a);
+	return true;
+}
+
+Test(warden_alert, what_could_not_be_read_once_is_looked_at_again)
+{
+	cr_expect(looks(EXIT_BAD_INPUT), "a file whose record is not whole yet");
+	cr_expect(looks(EXIT_DONE), "nothing that hangs");
+	cr_expect(looks(EXIT_ISSUES), "an alert");
+	cr_expect_not(looks(EXIT_DONE), "a step leaves one");
+}
+
+Test(warden_alert, what_can_never_be_read_is_given_up)
+{
+	unsigned tries = 0;
+	while (tries < 2 * ALERT_FAILURES_MAX && looks(EXIT_BAD_INPUT))
+		tries++;
+	cr_expect_eq(tries, ALERT_FAILURES_MAX);
+	cr_expect_eq(alert_wait_ms(&a, &step), -1);
+}
+
+Test(warden_alert, nobody_is_started_where_nobody_stands_still)
+{
+	unlinkat(step.step_fd, "ranks/waits", 0);
+	cr_expect_not(looks(EXIT_DONE));
+}
