@@ -349,6 +349,7 @@ static void add_progress(cJSON *json, const struct process *p)
 	add_count(json, "calls_unclear", &p->file->calls_unclear);
 	add_count(json, "calls_left", &p->file->calls_left);
 	add_count(json, "calls_in_callbacks", &p->file->calls_in_callbacks);
+	add_count(json, "calls_forked", &p->file->calls_forked);
 	add_count(json, "calls_of_tools", &p->file->calls_of_tools);
 	cJSON_AddItemToObject(json, "threads", threads_of(p));
 	cJSON *open = p->gone && state != SEGFILE_FINALIZED ? open_calls(p) : NULL;

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 14
+#define SEGFILE_VERSION 15
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
 #define SPILL_SLOT_BYTES (256u << 10)
@@ -169,6 +169,7 @@ struct segfile {
 		calls_unclear;	     /* of which nothing tells whether MPI made them inside of another; nowhere else */
 	_Atomic uint64_t calls_left; /* that were not seen to return, since another came; nowhere else */
 	_Atomic uint64_t calls_in_callbacks; /* of the program, which MPI called from inside of a call; nowhere else */
+	_Atomic uint64_t calls_forked;	     /* of children forked since MPI began, by these themselves; nowhere else */
 	_Atomic uint64_t calls_of_tools;     /* that profiling libraries ahead of the tracer made for themselves */
 	int32_t parents;		     /* how many spawned this world; 0: it was not spawned */
 	struct region regions[SEGFILE_REGIONS_MAX];

@@ -31,7 +31,8 @@ static struct known_rule {
 	struct frame_rule rule;
 } rules[RULES_KNOWN];
 
-/* Calls of those that MPI's Fortran layer makes for itself, too, by the place in its function that the program called. */
+/* Calls of those that MPI's Fortran layer makes for itself, too, by the place in that function of the layer which the
+ * program called. */
 #define QUERIES_KNOWN 256u
 
 static struct query {
@@ -190,8 +191,8 @@ static bool in_fortran_layer(uint64_t pc)
 	return pc - mpi_code_begin[0] < mpi_code_len[0] || pc - mpi_code_begin[1] < mpi_code_len[1];
 }
 
-/* What the layer calls for itself, too. Open MPI's asks for the size of a communicator to convert arrays (ompi_gatherv_f
- * calls MPI_Comm_size); MPICH's makes a datatype for a section of an array (mpi_sendrecv_f08ts_, by helpers without a
+/* What the layer calls for itself, too. Open MPI's asks for the size of a communicator to convert arrays
+ * (ompi_gatherv_f calls MPI_Comm_size); MPICH's makes a datatype for a section of an array (mpi_sendrecv_f08ts_, by helpers without a
  * name, calls MPI_Type_create_hvector, MPI_Type_commit and MPI_Type_free). */
 static bool layer_calls(uint32_t op)
 {

@@ -114,11 +114,19 @@ static void describe(void)
 	copy_env(segfile->job_namespace, sizeof(segfile->job_namespace), "PMIX_NAMESPACE", "");
 }
 
-/* A forked child shares the mapping: it must never write there. */
+bool forked;
+
 static void forget(void)
 {
 	stream_on = false;
 	stream_mine = NULL;
+}
+
+/* A child shares the mapping: it must never write there but how many calls it makes, for which MPI has no meaning. */
+static void forget_parent(void)
+{
+	forked |= stream_on;
+	forget();
 }
 
 /* A directory that is none of a step's hears nothing. */
@@ -149,7 +157,7 @@ void process_begin(void)
 			stack_frames = frames < FRAMES_MAX ? (unsigned)frames : FRAMES_MAX;
 		}
 		stream_on = true;
-		pthread_atfork(NULL, NULL, forget);
+		pthread_atfork(NULL, NULL, forget_parent);
 		if (stream_attach() == NULL) {
 			forget();
 			segfile_remove();

@@ -30,7 +30,9 @@ bool was_truncated(int rc)
 struct stream *span_attach(void)
 {
 	struct stream *s = stream_attach();
-	if (s == NULL && stream_on)
+	if (s == NULL && forked)
+		atomic_fetch_add_explicit(&segfile->calls_forked, 1, memory_order_relaxed);
+	else if (s == NULL && stream_on)
 		atomic_fetch_add_explicit(&segfile->calls_outside, 1, memory_order_relaxed);
 	else if (s == NULL)
 		__atomic_fetch_add(&calls_before_init, 1, __ATOMIC_RELAXED); /* or after MPI_Finalize */

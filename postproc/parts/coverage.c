@@ -15,8 +15,8 @@
 #define MISSING_NODES_MAX 1024
 
 struct shortfall {
-	uint64_t events, lost, unwanted, outside, unclear, left, in_callbacks, of_tools, unknown_sigs, unknown_calls,
-		unknown_defs, missing_defs;
+	uint64_t events, lost, unwanted, outside, unclear, left, forked, in_callbacks, of_tools, unknown_sigs,
+		unknown_calls, unknown_defs, missing_defs;
 	uint64_t bare;	  /* messages whose words went with an event that was not kept */
 	uint64_t crowded; /* calls that differ from all others, where there are too many such */
 	uint32_t missing, killed, unfinished, gaps;
@@ -63,6 +63,7 @@ static void explain_uncounted(struct step *s, uint32_t rank, uint32_t *named)
 				  "at once, or no memory"},
 		{"calls_unclear", "calls are in no count: whether MPI made them inside of another call is not known"},
 		{"calls_left", "calls are in no count: they were not seen to return, as of a longjmp or an exception"},
+		{"calls_forked", "calls are in no count: children made them that were forked while MPI ran"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint64_t n = process_uncounted(s->ranks[rank]->meta, rows[i][0]);
@@ -181,6 +182,7 @@ static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, uint3
 	t->outside += process_uncounted(p->meta, "calls_outside");
 	t->unclear += process_uncounted(p->meta, "calls_unclear");
 	t->left += process_uncounted(p->meta, "calls_left");
+	t->forked += process_uncounted(p->meta, "calls_forked");
 	t->in_callbacks += process_uncounted(p->meta, "calls_in_callbacks");
 	t->of_tools += process_uncounted(p->meta, "calls_of_tools");
 	s->bad_blocks += p->bad_blocks;
@@ -411,7 +413,7 @@ int part_coverage(struct analysis *a)
 			       "critical path, is not known");
 	bool lacks = explain_untraced(s);
 	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 ||
-		  t.outside != 0 || t.unclear != 0 || t.left != 0 || t.bare != 0 || t.crowded != 0 ||
+		  t.outside != 0 || t.unclear != 0 || t.left != 0 || t.forked != 0 || t.bare != 0 || t.crowded != 0 ||
 		  s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->damaged_bytes != 0 || s->bad_blocks != 0;
 	a->as_wanted = !a->lost && t.unfinished == 0;
 	a->complete = a->as_wanted && t.lost == 0 && !s->totals;
@@ -429,6 +431,7 @@ int part_coverage(struct analysis *a)
 	json_put(c, "calls_outside", (double)t.outside);
 	json_put(c, "calls_unclear", (double)t.unclear);
 	json_put(c, "calls_left", (double)t.left);
+	json_put(c, "calls_forked", (double)t.forked);
 	json_put(c, "calls_in_callbacks", (double)t.in_callbacks);
 	json_put(c, "calls_of_tools", (double)t.of_tools);
 	json_put(c, "mpi_without_waits", share_without_waits(s));

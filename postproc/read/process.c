@@ -98,7 +98,7 @@ static int read_meta(struct process *p, const cJSON *meta)
 	p->recording_ticks = json_number_or(meta, "recording_ticks", NAN);
 	p->inside_ticks = json_number_or(meta, "inside_ticks", NAN);
 	p->uncounted = process_uncounted(meta, "calls_outside") + process_uncounted(meta, "calls_unclear") +
-		       process_uncounted(meta, "calls_left");
+		       process_uncounted(meta, "calls_left") + process_uncounted(meta, "calls_forked");
 	p->in_callbacks = process_uncounted(meta, "calls_in_callbacks");
 	p->cpu = (int)json_int(meta, "cpu", -1);
 	p->library = copy_text(meta, "library");

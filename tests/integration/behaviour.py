@@ -40,6 +40,12 @@ def ends(t, place):
         if mode == 'outside':
             t.equal('%s: calls before MPI_Init are a number, not events' % place.flavour,
                     (a['coverage']['calls_before_init'], [o for o in operations(a) if 'ersion' in o or 'ized' in o]), (5, []))
+        c = a['coverage']
+        if mode == 'fork':
+            t.equal('%s: calls of a forked child are a number, and said' % place.flavour,
+                    (c['calls_forked'], c['complete'], any('forked' in r for r in c['reasons'])), (19, False, True))
+        else:
+            t.equal('%s, %s: no calls of children' % (place.flavour, mode), c['calls_forked'], 0)
         if mode in ('segv', 'abort', 'exit7'):
             t.equal('%s, %s: the analysis says that it is partial' % (place.flavour, mode), a['job']['state'], 'partial')
 

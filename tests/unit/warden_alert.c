@@ -1,5 +1,5 @@
-/* warden_alert.c - who looks at a step that may hang: started while the agent says that somebody stands still, until it has
- * left an alert. What it cannot read at one look it may read at the next. Needs root. */
+/* warden_alert.c - who looks at a step that may hang: started while the agent says that somebody stands still,
+ * until it has left an alert. What it cannot read at one look it may read at the next. Needs root. */
 #include "base/command.h"
 #include "spank/warden/alert.h"
 #include "spank/warden/spool.h"
