@@ -192,8 +192,8 @@ static bool in_fortran_layer(uint64_t pc)
 }
 
 /* What the layer calls for itself, too. Open MPI's asks for the size of a communicator to convert arrays
- * (ompi_gatherv_f calls MPI_Comm_size); MPICH's makes a datatype for a section of an array (mpi_sendrecv_f08ts_, by helpers without a
- * name, calls MPI_Type_create_hvector, MPI_Type_commit and MPI_Type_free). */
+ * (ompi_gatherv_f calls MPI_Comm_size); MPICH's makes a datatype for a section of an array (mpi_sendrecv_f08ts_,
+ * by helpers without a name, calls MPI_Type_create_hvector, MPI_Type_commit and MPI_Type_free). */
 static bool layer_calls(uint32_t op)
 {
 	switch (op) {
