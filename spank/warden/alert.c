@@ -10,9 +10,9 @@
 
 int alert_wait_ms(const struct alert *a, const struct teardown *t)
 {
-	bool wanted = t->step_facts->alert_seconds > 0 && !a->over && a->starts < ALERT_STARTS_MAX &&
-		      a->failures < ALERT_FAILURES_MAX;
-	return wanted && a->pid == 0 ? ALERT_LOOK_MS : -1;
+	bool wanted = t->step_facts->alert_seconds > 0 && !a->over && a->starts < ALERT_STARTS_MAX;
+	unsigned doubled = a->failures < ALERT_DOUBLED_MAX ? a->failures : ALERT_DOUBLED_MAX;
+	return wanted && a->pid == 0 ? ALERT_LOOK_MS << doubled : -1;
 }
 
 void alert_look(struct alert *a, const struct teardown *t)

@@ -7,14 +7,14 @@
 
 #define ALERT_LOOK_MS 5000	 /* between two looks whether the agent says so */
 #define ALERT_STARTS_MAX 10000u	 /* of a step */
-#define ALERT_FAILURES_MAX 10u	 /* one after the other; what it cannot read now it may read at the next look */
+#define ALERT_DOUBLED_MAX 6u	 /* that time, with each look that fails: what cannot be read now may be later */
 #define ALERT_BYTES (1ull << 30) /* of its memory */
 #define ALERT_SPACE (4ull << 30) /* of its address space, with what it maps */
 
 struct alert {
-	pid_t pid; /* 0: nobody looks */
-	unsigned starts, failures;
-	bool over; /* there is one, and a step leaves no second one */
+	pid_t pid;		   /* 0: nobody looks */
+	unsigned starts, failures; /* failures: one after the other */
+	bool over;		   /* there is one, and a step leaves no second one */
 };
 
 /* For how long to wait until alert_look() is due, -1: it is not. */

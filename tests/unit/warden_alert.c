@@ -72,13 +72,17 @@ Test(warden_alert, what_could_not_be_read_once_is_looked_at_again)
 	cr_expect_not(looks(EXIT_DONE), "a step leaves one");
 }
 
-Test(warden_alert, what_can_never_be_read_is_given_up)
+Test(warden_alert, what_cannot_be_read_is_looked_at_ever_more_rarely)
 {
-	unsigned tries = 0;
-	while (tries < 2 * ALERT_FAILURES_MAX && looks(EXIT_BAD_INPUT))
-		tries++;
-	cr_expect_eq(tries, ALERT_FAILURES_MAX);
-	cr_expect_eq(alert_wait_ms(&a, &step), -1);
+	int wait_ms = ALERT_LOOK_MS;
+	for (unsigned i = 0; i < ALERT_DOUBLED_MAX + 3; i++) {
+		cr_expect_eq(alert_wait_ms(&a, &step), wait_ms);
+		cr_expect(looks(EXIT_BAD_INPUT));
+		wait_ms *= i < ALERT_DOUBLED_MAX ? 2 : 1;
+	}
+	cr_expect_eq(wait_ms, ALERT_LOOK_MS << ALERT_DOUBLED_MAX);
+	cr_expect(looks(EXIT_DONE));
+	cr_expect_eq(alert_wait_ms(&a, &step), ALERT_LOOK_MS);
 }
 
 Test(warden_alert, nobody_is_started_where_nobody_stands_still)
