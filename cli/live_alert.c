@@ -166,7 +166,5 @@ int live_alert(const char *what, double after_s, const char *policy_file)
 		return EXIT_DONE;
 	if (rc < 0)
 		fprintf(stderr, "mpitrace live: no alert: %s\n", e.text);
-	if (rc == 0 || rc == -EDQUOT) /* no other look leaves one either */
-		return found == FOUND_HANGS ? EXIT_ISSUES : EXIT_DONE;
-	return EXIT_BAD_INPUT;
+	return rc < 0 ? EXIT_BAD_INPUT : found == FOUND_HANGS ? EXIT_ISSUES : EXIT_DONE;
 }
