@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "cli/cli.h"
 #include "cli/run.h"
+#include "cli/run_group.h"
 
 #include "base/directories.h"
 #include "base/error.h"
@@ -233,25 +234,18 @@ static void set_environment(const struct run *r)
 static volatile pid_t program_pid;
 static volatile sig_atomic_t stopped_by; /* the first signal that was to end the program; 0: none */
 
+/* What a program may be told while it runs, as to write a checkpoint; once, where it has it with all of our group. */
+static void hand_on(int signal_number)
+{
+	if (program_pid > 0 && !run_group_has(signal_number))
+		kill(program_pid, signal_number);
+}
+
 /* What ends us ends the program; we stay to finish its trace. */
 static void pass_on(int signal_number)
 {
 	stopped_by = stopped_by == 0 ? signal_number : stopped_by;
-	if (program_pid > 0)
-		kill(program_pid, signal_number);
-}
-
-/* What a program may be told while it runs, as to write a checkpoint. */
-static void hand_on(int signal_number)
-{
-	if (program_pid > 0)
-		kill(program_pid, signal_number);
-}
-
-/* The terminal sends these to the program too. */
-static void note_signal(int signal_number)
-{
-	stopped_by = stopped_by == 0 ? signal_number : stopped_by;
+	hand_on(signal_number);
 }
 
 /* What is ignored stays so, for the program and for us: of a script's background, or of nohup. */
@@ -292,7 +286,7 @@ static void tell_agent(const struct run *r, int status)
 }
 
 /* Only what it becomes by exec has these again as we had them. */
-static void become_program(struct run *r, bool interrupts, bool quits)
+static void become_program(struct run *r, bool interrupts, bool quits, const sigset_t *blocked)
 {
 	char *const *words = r->launcher.words;
 	if (interrupts)
@@ -301,6 +295,7 @@ static void become_program(struct run *r, bool interrupts, bool quits)
 		signal(SIGQUIT, SIG_DFL);
 	as_called();
 	set_environment(r);
+	sigprocmask(SIG_SETMASK, blocked, NULL);
 	execvp(words[0], words);
 	print_plain("mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
 	_exit(errno == ENOENT ? 127 : 126);
@@ -309,17 +304,28 @@ static void become_program(struct run *r, bool interrupts, bool quits)
 static int run_program(struct run *r, struct error *e)
 {
 	launcher_watch(&r->launcher);
-	bool interrupts = listen_to(SIGINT, note_signal), quits = listen_to(SIGQUIT, note_signal);
+	run_group_begin();
+	bool interrupts = listen_to(SIGINT, pass_on), quits = listen_to(SIGQUIT, pass_on);
 	fflush(NULL);
+	sigset_t all, before; /* what comes now waits for who is to have it */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
 	pid_t pid = fork();
-	if (pid < 0)
-		return fail(e, -errno, "cannot start \"%s\": %s", r->launcher.words[0], strerror(errno));
+	if (pid < 0) { /* then it is the program's */
+		run_group_end();
+		pid = fork();
+	}
 	if (pid == 0)
-		become_program(r, interrupts, quits);
+		become_program(r, interrupts, quits, &before);
+	int failed = pid < 0 ? -errno : 0;
 	program_pid = pid;
 	stand_by();
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (failed < 0)
+		return fail(e, failed, "cannot start \"%s\": %s", r->launcher.words[0], strerror(-failed));
 	int status = wait_status_of(pid);
 	program_pid = 0;
+	run_group_end();
 	signal(SIGINT, SIG_IGN); /* what comes now is too late for the program, and not for its report */
 	signal(SIGQUIT, SIG_IGN);
 	if (!r->launcher.by_plugin)

@@ -1,5 +1,5 @@
 /* run.h - `mpitrace run`: a program between its command line and its files (cmd_run.c), who records beside it
- * (run_agent.c), and what becomes of what was recorded (run_results.c). */
+ * (run_agent.c), which signals it has already (run_group.c), and what becomes of what was recorded (run_results.c). */
 #pragma once
 
 #include "cli/launcher.h"

@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import subprocess
+import time
 
 from trace import MPITRACE, Place, Tests, operations, whole
 
@@ -45,6 +46,38 @@ def signals(t, place, program):
     end(p)
     t.equal('a signal that ends the program ends it, and not us before its report',
             (p.returncode, os.path.exists(place.dir + '/out/alarm.html'), left(place)), (128 + signal.SIGALRM, True, []))
+
+
+NAMES = """import signal
+numbers = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+print('ready', flush=True)
+name = ''
+while name not in ('SIGUSR2', 'nothing'):
+    info = signal.sigtimedwait(numbers, %d)
+    name = signal.Signals(info.si_signo).name if info else 'nothing'
+    print(name, flush=True)"""
+
+
+def has_handled(p, number):
+    """Signals that come together are one: this one neither waits for the process nor is in its handler."""
+    with open('/proc/%d/status' % p.pid) as f:
+        sets = {key: int(value, 16) for key, value in (line.split(':\t') for line in f) if key in ('SigPnd', 'ShdPnd', 'SigBlk')}
+    return not any(bits >> (number - 1) & 1 for bits in sets.values())
+
+
+def once(t, place):
+    """Sent to us alone, as by a script, it is passed on; sent to all of our group, as by a terminal, the program has it already."""
+    p = run(place, 'once', 'python3', '-c', NAMES % WAIT)
+    p.stdout.readline()
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
+        for whom, send in (('us', os.kill), ('our group', os.killpg), ('us again', os.kill), ('us once more', os.kill)):
+            send(p.pid, number)
+            t.equal('%s to %s reaches the program' % (number.name, whom), p.stdout.readline(), number.name + '\n')
+            while not has_handled(p, number):
+                time.sleep(0.001)
+    os.killpg(p.pid, signal.SIGUSR2)
+    t.equal('each of them once', (end(p), p.returncode), ('SIGUSR2\n', 0))
 
 
 def ignored(t, place):
@@ -125,6 +158,7 @@ def main():
     with Place('mpich') as place:
         program = place.compile('told.c')
         signals(t, place, program)
+        once(t, place)
         ignored(t, place)
         words(t, place, program)
         unread(t, place, program)
