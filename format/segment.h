@@ -224,7 +224,15 @@ struct thread_area {
 _Static_assert(sizeof(struct thread_area) <= THREAD_STARTED_OFFSET, "what was started has its place");
 _Static_assert(THREAD_STARTED_OFFSET + THREAD_STARTED * sizeof(uint64_t) <= THREAD_OPEN_OFFSET, "so has the open call");
 
-enum lost_reason { LOST_NOTHING = 0, LOST_BUDGET, LOST_SPILL_FAILED, LOST_DICTIONARY_FULL, LOST_MODE, LOST_PAUSED };
+enum lost_reason {
+	LOST_NOTHING = 0,
+	LOST_BUDGET,
+	LOST_SPILL_FULL,
+	LOST_DICTIONARY_FULL,
+	LOST_MODE,
+	LOST_PAUSED,
+	LOST_SPILL_REFUSED, /* the process may not write there, or not so much */
+};
 
 struct defs_area {
 	_Atomic uint32_t committed; /* bytes of records after this header; release/acquire */

@@ -106,21 +106,24 @@ static bool choose_place(uint32_t *ret_place)
 	return *ret_place < SPILL_SEGMENTS_MAX;
 }
 
-bool segfile_spill(const struct segment *segment)
+enum lost_reason segfile_spill(const struct segment *segment)
 {
 	size_t len = sizeof(*segment) + atomic_load_explicit(&segment->committed, memory_order_relaxed);
 	int saved = errno;
 	uint32_t place = 0;
-	bool ok = false;
+	enum lost_reason why = LOST_SPILL_FULL;
 	lock_take();
 	bool has_place = choose_place(&place);
 	off_t at = (off_t)place * SPILL_SLOT_BYTES;
-	int fd = has_place && note_fits_limit((uint64_t)at + len) ? open_again(SPILL_SUFFIX, O_WRONLY | O_CREAT) : -1;
+	bool fits = note_fits_limit((uint64_t)at + len);
+	int fd = has_place && fits ? open_again(SPILL_SUFFIX, O_WRONLY | O_CREAT) : -1;
+	if (has_place && (!fits || (fd < 0 && errno != ENOSPC && errno != EDQUOT)))
+		why = LOST_SPILL_REFUSED;
 	if (fd >= 0) {
-		ok = pwrite(fd, segment, len, at) == (ssize_t)len;
+		why = pwrite(fd, segment, len, at) == (ssize_t)len ? LOST_NOTHING : LOST_SPILL_FULL;
 		close(fd);
 	}
-	if (ok) {
+	if (why == LOST_NOTHING) {
 		spill_reused += place < spilled - spill_reused;
 		segfile->spill_place[spilled % SPILL_SEGMENTS_MAX] = place;
 		/* Partner: the agent's acquire load in collect/drain.c. It reads no segment that is still being
@@ -129,7 +132,7 @@ bool segfile_spill(const struct segment *segment)
 	}
 	lock_give();
 	errno = saved;
-	return ok;
+	return why;
 }
 
 int segfile_create(const char *dir)

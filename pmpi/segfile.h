@@ -16,8 +16,8 @@ int segfile_create(const char *dir) HIDDEN COLD;
  * there), enter them in the table. NULL when there is no room. Thread-safe. */
 void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_bytes, void *where,
 			 bool prefault) HIDDEN COLD;
-/* Write a segment to the spill file. false when that is not possible. */
-bool segfile_spill(const struct segment *segment) HIDDEN COLD;
+/* Write a segment to the spill file. LOST_NOTHING, or why that is not possible. */
+enum lost_reason segfile_spill(const struct segment *segment) HIDDEN COLD;
 /* Remove the file again (MPI_Init failed). */
 void segfile_remove(void) HIDDEN COLD;
 

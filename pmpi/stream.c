@@ -140,8 +140,10 @@ static void next_segment(struct stream *s)
 		/* Partner: the agent's acquire load of state in collect/drain.c: all of its records are seen. */
 		atomic_store_explicit(&s->segment->state, SEGMENT_FULL, memory_order_release);
 		s->ring_at = slot;
-	} else if (!segfile_spill(s->segment)) {
-		lose(s, records_in(s->segment), s->segment->begin_tick, LOST_SPILL_FAILED);
+	} else {
+		enum lost_reason why = segfile_spill(s->segment);
+		if (why != LOST_NOTHING)
+			lose(s, records_in(s->segment), s->segment->begin_tick, why);
 	}
 	open_segment(s);
 	stream_slow(s, from);

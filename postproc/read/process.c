@@ -20,6 +20,9 @@ static const char *why_lost(const char *reason)
 	static const char *const rows[][2] = {
 		{"budget", "the event budget was spent"},
 		{"spool_full", "the spool was full"},
+		{"spool_refused",
+		 "the program could not write to the spool (another user, another root directory, or a "
+		 "limit on its files)"},
 		{"output_full", "the output directory was full"},
 		{"dictionary_full", "the dictionary of calls was full"},
 		{"profile_mode", "only totals were asked for"},

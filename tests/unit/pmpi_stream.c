@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 static int value;
 
@@ -60,6 +61,23 @@ Test(stream, times_go_up_and_calls_keep_their_order)
 		if (t->calls[i].sig.shape == SIG_SEND)
 			cr_assert_eq(t->calls[i].sig.tag, at++);
 	}
+}
+
+/* As after chroot or setuid: what is there may be written no further. */
+Test(stream, what_may_not_be_written_is_lost_for_that_reason)
+{
+	enum { N = 100000 };
+	struct rlimit before;
+	traced_begin(MPI_THREAD_SINGLE);
+	cr_assert_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, before.rlim_max}), 0);
+	for (int i = 0; i < N; i++)
+		send(i);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+	cr_expect_eq(stream_mine->area->lost_reason, LOST_SPILL_REFUSED);
+	const struct traced *t = traced_end();
+	cr_expect_gt(t->lost, 0);
+	cr_expect_eq(traced_count(t, "MPI_Send") + t->lost, N);
 }
 
 Test(stream, of_a_pause_calls_are_counted_and_said_to_be_lost)
