@@ -43,7 +43,7 @@ quiet() {
 missing_packages() {
 	local package
 	for package in "$@"; do
-		dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || echo "$package"
+		dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep 'ok installed' >/dev/null || echo "$package"
 	done
 }
 

@@ -42,7 +42,7 @@ with_rule_by_qos() {
 		qos = long
 		level = events
 	END
-	if as_admin srun --version | grep -q ' 22\.05'; then
+	if as_admin srun --version | grep ' 22\.05' >/dev/null; then
 		untraced --qos long || return
 		SLURM_JOB_QOS=long untraced
 	else
@@ -167,12 +167,12 @@ records_of() { # JOB
 recorded_job() { # OPTION...
 	local job
 	job=$(as_user sbatch --parsable --hold -N2 -n2 -A projb --qos long "$@" job.sh) || return
-	eventually "a record of job $job" eval "records_of $job | grep -q '^|job.sh|PENDING'" >&2 || return
+	eventually "a record of job $job" eval "records_of $job | grep '^|job.sh|PENDING' >/dev/null" >&2 || return
 	as_user scontrol release "$job" && echo "$job"
 }
 
 with_record_complete() { # JOB
-	[ "$(records_of "$1" | wc -l)" -ge 5 ] && ! records_of "$1" | grep -qE 'RUNNING|PENDING'
+	[ "$(records_of "$1" | wc -l)" -ge 5 ] && ! records_of "$1" | grep -E 'RUNNING|PENDING' >/dev/null
 }
 
 with_records_of_jobs() {

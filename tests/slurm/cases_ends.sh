@@ -28,7 +28,7 @@ with_end_or_file() { # JOB FILE
 }
 
 with_agent_of() { # JOB
-	cluster_processes_of collect | grep -q "/live/$1[.]"
+	cluster_processes_of collect | grep "/live/$1[.]" >/dev/null
 }
 
 with_cancel() {
@@ -239,7 +239,7 @@ a_spool_that_is_full_costs_events_and_nothing_else() {
 	JOB=$(submit -w n1 -n2 <<-END
 		#!/bin/sh
 		srun sh -c 'if [ \$SLURM_PROCID = 1 ]; then
-			until find \$MPITRACE_DIR -name "*.mpit" -size +4000k | grep -q .; do sleep 0.05; done
+			until find \$MPITRACE_DIR -name "*.mpit" -size +4000k | grep . >/dev/null; do sleep 0.05; done
 			dd if=/dev/zero of=\$MPITRACE_DIR/fill bs=4k 2>/dev/null; touch $CASE_DIR/full; fi; exec $PHASE until=$CASE_DIR/end'
 	END
 	) || return

@@ -139,7 +139,7 @@ hang_by_interrupt() { # JOB
 hang_by_kill() { # JOB
 	local pid
 	for pid in $(pgrep -f "^$PROGRAM "); do
-		if tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "SLURM_JOB_ID=$1" && tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "SLURM_PROCID=1"; then
+		if grep -zqx "SLURM_JOB_ID=$1" "/proc/$pid/environ" && grep -zqx "SLURM_PROCID=1" "/proc/$pid/environ"; then
 			kill -KILL "$pid" && return
 		fi
 	done

@@ -191,7 +191,7 @@ cluster_processes_named() {
 	for space in /run/netns/*; do
 		ip netns pids "$(basename "$space")" 2>/dev/null
 	done | while read -r pid; do
-		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$1" ] && tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qF "$STATE/" && echo "$pid"
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$1" ] && grep -qF "$STATE/" "/proc/$pid/environ" 2>/dev/null && echo "$pid"
 	done
 }
 
