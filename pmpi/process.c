@@ -122,8 +122,8 @@ static void forget(void)
 	stream_mine = NULL;
 }
 
-/* A child shares the mapping: it must never write there but how many calls it makes, for which MPI has no meaning. */
-static void forget_parent(void)
+/* It shares the mapping: it must never write there but how many calls it makes, for which MPI has no meaning. */
+void process_is_child(void)
 {
 	forked |= stream_on;
 	forget();
@@ -157,7 +157,7 @@ void process_begin(void)
 			stack_frames = frames < FRAMES_MAX ? (unsigned)frames : FRAMES_MAX;
 		}
 		stream_on = true;
-		pthread_atfork(NULL, NULL, forget_parent);
+		pthread_atfork(NULL, NULL, process_is_child);
 		if (stream_attach() == NULL) {
 			forget();
 			segfile_remove();

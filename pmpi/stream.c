@@ -30,7 +30,8 @@ _Static_assert(THREAD_OPEN_OFFSET + sizeof(struct stream) <= THREAD_BYTES, "a st
 _Static_assert(OP_COUNT <= OPEN_OP, "an operation has its bits in an open call");
 _Static_assert(SIGS_ALL < SEGREC_LONG, "a short record has 16 bits for the signature");
 
-__thread struct stream *stream_mine __attribute__((tls_model("initial-exec")));
+static struct stream *no_stream; /* never another */
+__thread struct stream **stream_place __attribute__((tls_model("initial-exec"))) = &no_stream;
 bool stream_on;
 
 /* So many threads are recorded at once: each takes four regions or more. A lane is the stream of one thread after the
@@ -41,6 +42,24 @@ static struct lane {
 	struct thread_area *area;
 	bool whole;
 } lanes[LANES_MAX];
+
+/* What streams of lanes are, and behind them that this process is no child. _Fork() and clone() call no handlers of
+ * pthread_atfork(): the kernel empties these pages in the child (madvise(2), MADV_WIPEONFORK; Linux 4.14). */
+static struct stream **places;
+
+static bool make_places(void)
+{
+	size_t bytes = (LANES_MAX + 1) * sizeof(*places);
+	if (places != NULL)
+		return true;
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return false;
+	madvise(at, bytes, MADV_WIPEONFORK);
+	places = at;
+	places[LANES_MAX] = at; /* only that it is something counts */
+	return true;
+}
 
 void stream_set_limit(struct stream *s)
 {
@@ -601,8 +620,12 @@ static atomic_uint in_vain, skip;
 
 struct stream *stream_attach(void)
 {
-	if (!stream_on)
+	if (!stream_on || !make_places())
 		return NULL;
+	if (places[LANES_MAX] == NULL) {
+		process_is_child();
+		return NULL;
+	}
 	uint32_t left = atomic_load_explicit(&skip, memory_order_relaxed);
 	if (left > 0) {
 		atomic_store_explicit(&skip, left - 1, memory_order_relaxed); /* more or less */
@@ -614,6 +637,7 @@ struct stream *stream_attach(void)
 	atomic_store_explicit(&in_vain, n < IN_VAIN_MAX ? n : IN_VAIN_MAX, memory_order_relaxed);
 	atomic_store_explicit(&skip, n > 0 ? 1u << (n < IN_VAIN_MAX ? n : IN_VAIN_MAX) : 0, memory_order_relaxed);
 	if (s != NULL) {
+		stream_place = &places[s->thread];
 		stream_mine = s;
 		if (s->thread > 0) /* the first one calls MPI_Finalize */
 			processor_watch();

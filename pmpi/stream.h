@@ -113,7 +113,11 @@ INLINE void stream_started(struct stream *s, uint32_t sig)
 	started[serial % THREAD_STARTED] = started_word(serial, sig);
 }
 
-extern __thread struct stream *stream_mine HIDDEN __attribute__((tls_model("initial-exec")));
+/* This thread's stream, NULL: it has none yet. Its place is in memory that a child finds empty, whoever forked it. */
+#define stream_mine (*stream_place)
+extern __thread struct stream **stream_place HIDDEN __attribute__((tls_model("initial-exec")));
+/* This process is a child of a traced one. */
+void process_is_child(void) HIDDEN COLD;
 extern bool stream_on HIDDEN; /* a segment file is open and MPI is initialised or being so */
 
 /* This thread's stream, made on first use; NULL when tracing is off. */

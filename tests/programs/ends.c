@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,10 +25,10 @@ static void end(const char *mode)
 		_exit(5);
 	if (strcmp(mode, "exec") == 0)
 		execlp("echo", "echo", "executed", (char *)NULL);
-	if (strcmp(mode, "fork") == 0) {
+	if (strcmp(mode, "fork") == 0 || strcmp(mode, "rawfork") == 0) {
 		int flag, status;
 		fflush(stdout);
-		pid_t pid = fork();
+		pid_t pid = strcmp(mode, "fork") == 0 ? fork() : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 		if (pid == 0) {
 			MPI_Initialized(&flag);
 			for (int i = 0; i < 9; i++) { /* erroneous, and done */
