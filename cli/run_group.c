@@ -1,5 +1,6 @@
-/* run_group.c - see run_group.h. The member blocks all signals: what the group is sent is pending there, however busy the
- * machine is, and is read from /proc. Then it is told to take it, so that the next one can be told from it. */
+/* run_group.c - see run_group.h. The member blocks all signals: what the group is sent is pending there, however
+ * busy the machine is, and is read from /proc. Then it is told to take it, so that the next one can be told from
+ * it. */
 #include "cli/run_group.h"
 
 #include <errno.h>

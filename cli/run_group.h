@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Start that member: a process that does nothing, and holds whatever it is sent. Without it no signal is the group's. */
+/* Start that member: a process that does nothing, and holds what it is sent. Without it no signal is the group's. */
 void run_group_begin(void);
 /* In a handler of this signal: was the group sent it? Async-signal-safe. */
 bool run_group_has(int signal_number);
