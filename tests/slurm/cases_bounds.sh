@@ -190,7 +190,7 @@ with_a_report_interrupted() {
 	wait
 	contains "$CASE_DIR/tty" "mpitrace finish $(step_dir 0)" || return
 	contains "$(step_dir 0)/log.txt" "makes " || return # ended in the analysis, or before it
-	eventually "the report that the node makes" has_report 0
+	PATIENCE=400 eventually "the report that the node makes" has_report 0 # in what other work leaves of the processors
 }
 
 others_read_neither_command_line_nor_trace() {
