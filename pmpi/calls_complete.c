@@ -141,7 +141,8 @@ INLINE int wait_few(struct call_span *s, uint32_t op, int count, MPI_Request *re
 	waits_for_taken(s, op, &w);
 	span_start(s);
 	int rc = op == OP_MPI_Wait ? next.MPI_Wait(requests, statuses) : next.MPI_Waitall(count, requests, statuses);
-	span_stop(s, rc);
+	if (!span_stop(s, rc))
+		return rc;
 	if (__builtin_expect(!record_known_run(s, op, count, &w), false))
 		record_few(s, op, count, &w, ignored ? NULL : statuses, requests);
 	return rc;
@@ -211,6 +212,8 @@ int wrap_MPI_Wait(MPI_Request *request, MPI_Status *status)
 	FAST_START(&q);
 	int rc = next.MPI_Wait(request, status);
 	uint64_t exit = tick_now();
+	if (!stream_is_ours())
+		return rc;
 	if (__builtin_expect(rc == MPI_SUCCESS, true))
 		fast_end(&q, exit);
 	else
@@ -232,7 +235,8 @@ int wrap_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 		status = before.statuses;
 	span_start(&s);
 	int rc = next.MPI_Test(request, flag, status);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	if (rc == MPI_SUCCESS && !*flag)
 		record_poll(&s, OP_MPI_Test, 1);
 	else
@@ -251,7 +255,8 @@ NOINLINE static int long_MPI_Waitall(int count, MPI_Request requests[], MPI_Stat
 	remember(&s, &before, count, requests, statuses);
 	span_start(&s);
 	int rc = next.MPI_Waitall(count, requests, statuses_for(&before, statuses));
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	completed(&s, OP_MPI_Waitall, &before, NULL, count, requests);
 	return rc;
 }
@@ -266,6 +271,8 @@ int wrap_MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 	FAST_START(&q);
 	int rc = next.MPI_Waitall(count, requests, statuses);
 	uint64_t exit = tick_now();
+	if (!stream_is_ours())
+		return rc;
 	if (__builtin_expect(rc == MPI_SUCCESS, true))
 		fast_end(&q, exit);
 	else
@@ -280,7 +287,8 @@ int wrap_MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status st
 	remember(&s, &before, count, requests, statuses);
 	span_start(&s);
 	int rc = next.MPI_Testall(count, requests, flag, statuses_for(&before, statuses));
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	if (rc == MPI_SUCCESS && !*flag)
 		record_poll(&s, OP_MPI_Testall, count);
 	else
@@ -303,7 +311,8 @@ int wrap_MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *
 	remember(&s, &before, count, requests, MPI_STATUSES_IGNORE);
 	span_start(&s);
 	int rc = next.MPI_Waitany(count, requests, index, one_status(&before, status));
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	completed(&s, OP_MPI_Waitany, &before, index, *index == MPI_UNDEFINED ? 0 : 1, requests);
 	return rc;
 }
@@ -314,7 +323,8 @@ int wrap_MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, M
 	remember(&s, &before, count, requests, MPI_STATUSES_IGNORE);
 	span_start(&s);
 	int rc = next.MPI_Testany(count, requests, index, flag, one_status(&before, status));
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	if (rc == MPI_SUCCESS && !*flag)
 		record_poll(&s, OP_MPI_Testany, count);
 	else
@@ -328,7 +338,8 @@ int wrap_MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int indi
 	remember(&s, &before, count, requests, statuses);
 	span_start(&s);
 	int rc = next.MPI_Waitsome(count, requests, outcount, indices, statuses_for(&before, statuses));
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	completed(&s, OP_MPI_Waitsome, &before, indices, *outcount == MPI_UNDEFINED ? 0 : *outcount, requests);
 	return rc;
 }
@@ -339,7 +350,8 @@ int wrap_MPI_Testsome(int count, MPI_Request requests[], int *outcount, int indi
 	remember(&s, &before, count, requests, statuses);
 	span_start(&s);
 	int rc = next.MPI_Testsome(count, requests, outcount, indices, statuses_for(&before, statuses));
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	if (rc == MPI_SUCCESS && *outcount == 0)
 		record_poll(&s, OP_MPI_Testsome, count);
 	else

@@ -78,7 +78,8 @@ int wrap_MPI_File_close(MPI_File *file)
 		return next.MPI_File_close(file);
 	span_start(&s);
 	int rc = next.MPI_File_close(file);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	record_file(&s, OP_MPI_File_close, IO_CLOSE, id);
 	return rc;
 }

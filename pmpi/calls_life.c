@@ -5,7 +5,8 @@
 
 static void init_event(struct call_span *s, uint32_t op, int rc, int level)
 {
-	span_stop(s, rc);
+	if (!span_stop(s, rc))
+		return;
 	process_initialized(rc, level, s->exit);
 	if (stream_mine != NULL)
 		record_time(s, op);
@@ -40,7 +41,8 @@ int wrap_MPI_Finalize(void)
 		return next.MPI_Finalize();
 	process_finalizing();
 	int rc = next.MPI_Finalize();
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	record_time(&s, OP_MPI_Finalize);
 	process_finalized();
 	return rc;
@@ -50,8 +52,7 @@ int wrap_MPI_Finalize(void)
 int wrap_MPI_Abort(MPI_Comm comm, int errorcode)
 {
 	struct call_span s;
-	if (SPAN_BEGIN(&s, OP_MPI_Abort)) {
-		span_stop(&s, MPI_SUCCESS);
+	if (SPAN_BEGIN(&s, OP_MPI_Abort) && span_stop(&s, MPI_SUCCESS)) {
 		record_time(&s, OP_MPI_Abort);
 		process_aborting();
 		if (next.MPI_Abort != pmpi.MPI_Abort)
@@ -81,8 +82,7 @@ int wrap_MPI_Pcontrol(const int level, ...)
 	va_start(args, level);
 	int rc = pass_control(level, args);
 	va_end(args);
-	if (traced) {
-		span_stop(&s, rc);
+	if (traced && span_stop(&s, rc)) {
 		record_time(&s, OP_MPI_Pcontrol);
 		stream_control(s.stream, level > 0);
 	}
@@ -98,7 +98,8 @@ int wrap_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session 
 	int rc = next.MPI_Session_init(info, errhandler, session);
 	if (!traced)
 		return rc;
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	process_session(rc, rc == MPI_SUCCESS ? *session : MPI_SESSION_NULL, s.exit);
 	if (stream_mine != NULL)
 		record_time(&s, OP_MPI_Session_init);
@@ -112,7 +113,8 @@ int wrap_MPI_Session_finalize(MPI_Session *session)
 		return next.MPI_Session_finalize(session);
 	process_finalizing();
 	int rc = next.MPI_Session_finalize(session);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	record_time(&s, OP_MPI_Session_finalize);
 	if (rc == MPI_SUCCESS)
 		process_finalized();

@@ -29,7 +29,8 @@ static void record_mrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_M
 			return next.name(buf, count, type, message, status); \
 		status = status == MPI_STATUS_IGNORE ? &own : status; \
 		int rc = next.name(buf, count, type, message, status); \
-		span_stop(&s, rc); \
+		if (!span_stop(&s, rc)) \
+			return rc; \
 		record_mrecv(&s, OP_##name, 0, handle, type, (uint64_t)count, status, NULL); \
 		return rc; \
 	}
@@ -42,7 +43,8 @@ static void record_mrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_M
 		if (!SPAN_BEGIN(&s, OP_##name)) \
 			return next.name(buf, count, type, message, request); \
 		int rc = next.name(buf, count, type, message, request); \
-		span_stop(&s, rc); \
+		if (!span_stop(&s, rc)) \
+			return rc; \
 		record_mrecv(&s, OP_##name, SIG_STARTS_REQUEST, handle, type, (uint64_t)count, NULL, request); \
 		return rc; \
 	}
@@ -72,7 +74,8 @@ int wrap_MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 	if (!SPAN_BEGIN(&s, OP_MPI_Comm_idup))
 		return next.MPI_Comm_idup(comm, newcomm, request);
 	int rc = next.MPI_Comm_idup(comm, newcomm, request);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	record_idup(&s, OP_MPI_Comm_idup, comm, newcomm, request);
 	return rc;
 }
@@ -84,7 +87,8 @@ int wrap_MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm
 	if (!SPAN_BEGIN(&s, OP_MPI_Comm_idup_with_info))
 		return next.MPI_Comm_idup_with_info(comm, info, newcomm, request);
 	int rc = next.MPI_Comm_idup_with_info(comm, info, newcomm, request);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	record_idup(&s, OP_MPI_Comm_idup_with_info, comm, newcomm, request);
 	return rc;
 }
@@ -111,7 +115,8 @@ int wrap_MPI_Comm_free(MPI_Comm *comm)
 	span_start(&s);
 	stream_slow_until(s.stream, from, s.enter);
 	int rc = next.MPI_Comm_free(comm);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	record_comm_end(&s, OP_MPI_Comm_free, id);
 	return rc;
 }
@@ -128,7 +133,8 @@ int wrap_MPI_Comm_disconnect(MPI_Comm *comm)
 	span_start(&s);
 	stream_slow_until(s.stream, from, s.enter);
 	int rc = next.MPI_Comm_disconnect(comm);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	record_comm_end(&s, OP_MPI_Comm_disconnect, id);
 	return rc;
 }
@@ -139,7 +145,8 @@ int wrap_MPI_Comm_set_name(MPI_Comm comm, const char *name)
 	if (!SPAN_BEGIN(&s, OP_MPI_Comm_set_name))
 		return next.MPI_Comm_set_name(comm, name);
 	int rc = next.MPI_Comm_set_name(comm, name);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	if (rc == MPI_SUCCESS)
 		comm_named(comm, name);
 	record_time(&s, OP_MPI_Comm_set_name);
@@ -152,7 +159,8 @@ int wrap_MPI_Type_set_name(MPI_Datatype type, const char *name)
 	if (!SPAN_BEGIN(&s, OP_MPI_Type_set_name))
 		return next.MPI_Type_set_name(type, name);
 	int rc = next.MPI_Type_set_name(type, name);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	if (rc == MPI_SUCCESS)
 		type_named(type, name);
 	stream_slow(s.stream, s.exit);
@@ -169,7 +177,8 @@ int wrap_MPI_Type_free(MPI_Datatype *type)
 		return next.MPI_Type_free(type);
 	span_start(&s);
 	int rc = next.MPI_Type_free(type);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	record_time(&s, OP_MPI_Type_free);
 	return rc;
 }

@@ -31,7 +31,8 @@ int wrap_MPI_Start(MPI_Request *request)
 	if (!SPAN_BEGIN(&s, OP_MPI_Start))
 		return next.MPI_Start(request);
 	int rc = next.MPI_Start(request);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	named(&s, OP_MPI_Start, SIG_START, request, 1, USE_START);
 	return rc;
 }
@@ -42,7 +43,8 @@ int wrap_MPI_Startall(int count, MPI_Request requests[])
 	if (!SPAN_BEGIN(&s, OP_MPI_Startall))
 		return next.MPI_Startall(count, requests);
 	int rc = next.MPI_Startall(count, requests);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	named(&s, OP_MPI_Startall, SIG_START, requests, count, USE_START);
 	return rc;
 }
@@ -53,7 +55,8 @@ int wrap_MPI_Cancel(MPI_Request *request)
 	if (!SPAN_BEGIN(&s, OP_MPI_Cancel))
 		return next.MPI_Cancel(request);
 	int rc = next.MPI_Cancel(request);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	named(&s, OP_MPI_Cancel, SIG_REQUEST, request, 1, USE_CANCEL);
 	return rc;
 }
@@ -65,7 +68,8 @@ int wrap_MPI_Request_free(MPI_Request *request)
 		return next.MPI_Request_free(request);
 	MPI_Request handle = *request;
 	int rc = next.MPI_Request_free(request);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	named(&s, OP_MPI_Request_free, SIG_REQUEST, &handle, 1, USE_FREE);
 	return rc;
 }
@@ -76,7 +80,8 @@ int wrap_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *stat
 	if (!SPAN_BEGIN(&s, OP_MPI_Request_get_status))
 		return next.MPI_Request_get_status(request, flag, status);
 	int rc = next.MPI_Request_get_status(request, flag, status);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	if (rc == MPI_SUCCESS && !*flag)
 		record_poll(&s, OP_MPI_Request_get_status, 1);
 	else

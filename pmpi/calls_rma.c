@@ -108,7 +108,8 @@ int wrap_MPI_Win_free(MPI_Win *win)
 	object_freed(&windows,
 		     (uint64_t)(uintptr_t)handle); /* before the library can give the handle to another thread */
 	int rc = next.MPI_Win_free(win);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	record_window(&s, OP_MPI_Win_free, RMA_FREE, id);
 	return rc;
 }
@@ -119,7 +120,8 @@ int wrap_MPI_Win_set_name(MPI_Win win, const char *name)
 	if (!SPAN_BEGIN(&s, OP_MPI_Win_set_name))
 		return next.MPI_Win_set_name(win, name);
 	int rc = next.MPI_Win_set_name(win, name);
-	span_stop(&s, rc);
+	if (!span_stop(&s, rc))
+		return rc;
 	uint32_t id = win_find(win);
 	if (rc == MPI_SUCCESS && id != MPIC_NO_OBJECT)
 		stream_put_def(s.stream, MPIC_DEF_WINDOW_NAME, &id, 4, name,

@@ -174,7 +174,7 @@ def fast_wrapper(name, proto, row):
     out = ['static int wrap_%s(%s)' % (name, decl), '{', '\tstruct fast q;',
            '\tif (!FAST_OPEN(&q) || !%s(&q, OP_%s, %s, %s))' % (FAST[kind], name, bits, args),
            '\t\treturn long_%s(%s);' % (name, call), '\tFAST_START(&q);', '\tint rc = next.%s(%s);' % (name, call),
-           '\tuint64_t exit = tick_now();', '\tif (__builtin_expect(rc != MPI_SUCCESS, false)) {',
+           '\tuint64_t exit = tick_now();', '\tif (!stream_is_ours())', '\t\treturn rc;', '\tif (__builtin_expect(rc != MPI_SUCCESS, false)) {',
            '\t\tFAST_FAILED(&q, OP_%s, exit);' % name, '\t\treturn rc;', '\t}']
     if 'R' in flags:
         out.append('\tfast_request(&q, %s, request);' % bits)
@@ -235,7 +235,7 @@ def long_wrapper(name, proto, row, head):
     if waits:
         out += ['\t%s' % waits, '\tspan_start(&s);']
     out += ['\t%s rc = %s;' % (returns, call)]
-    out += ['\tspan_stop(&s, %s);' % ('rc' if returns == 'int' else 'MPI_SUCCESS')]
+    out += ['\tif (!span_stop(&s, %s))' % ('rc' if returns == 'int' else 'MPI_SUCCESS'), '\t\treturn rc;']
     args = with_names(args, names)
     bits = ' | '.join(FLAGS[f] for f in flags if f in FLAGS) or '0'
     if kind == 'record_time':

@@ -201,6 +201,8 @@ NOINLINE static bool ordinary_call(const uint64_t *words)
 	FAST_START(&q);
 	nothing();
 	uint64_t exit = tick_now();
+	if (!stream_is_ours())
+		return false;
 	request_put_plain(MPI_REQUEST_NULL, q.stream->thread, q.stream->next_serial);
 	fast_end(&q, exit);
 	return request_take(MPI_REQUEST_NULL, true, &taken);

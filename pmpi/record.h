@@ -116,10 +116,12 @@ INLINE void span_waits_both(const struct call_span *s, uint32_t op, MPI_Comm com
 #define SPAN_OPEN(span, op) span_open((span), (op), __builtin_return_address(0), WRAPPER_FRAME)
 #define SPAN_BEGIN(span, op) span_begin((span), (op), __builtin_return_address(0), WRAPPER_FRAME)
 
-INLINE void span_stop(struct call_span *s, int rc)
+/* The call has returned. False: in a child that was forked while it was open, and whose call it is not. */
+__attribute__((warn_unused_result)) INLINE bool span_stop(struct call_span *s, int rc)
 {
 	s->exit = tick_now();
 	s->failed = rc != MPI_SUCCESS ? SIG_FAILED : 0;
+	return stream_is_ours();
 }
 
 /* Room for what callers may add behind n words. */

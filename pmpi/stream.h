@@ -116,6 +116,11 @@ INLINE void stream_started(struct stream *s, uint32_t sig)
 /* This thread's stream, NULL: it has none yet. Its place is in memory that a child finds empty, whoever forked it. */
 #define stream_mine (*stream_place)
 extern __thread struct stream **stream_place HIDDEN __attribute__((tls_model("initial-exec")));
+/* For who has found it before: what he keeps of it is the parent's in a child, which must never write there. */
+INLINE bool stream_is_ours(void)
+{
+	return __builtin_expect(stream_mine != NULL, true);
+}
 /* This process is a child of a traced one. */
 void process_is_child(void) HIDDEN COLD;
 extern bool stream_on HIDDEN; /* a segment file is open and MPI is initialised or being so */

@@ -50,6 +50,23 @@ def ends(t, place):
             t.equal('%s, %s: the analysis says that it is partial' % (place.flavour, mode), a['job']['state'], 'partial')
 
 
+def forks_inside(t, place):
+    """Children of calls that are open when they are forked leave no trace in their parent's."""
+    program = place.compile('forks_inside.c')
+    for how in ('fork', 'clone'):
+        for n, more in ((400, ()), (401, ()), (401, ('--profile',))): # around what makes the tracer's tables grow
+            name = '-'.join((how, str(n)) + more)
+            plain = run(place, program, how, str(n))
+            traced = run(place, MPITRACE, 'run', '--out', place.dir + '/out', '--name', name, *more, '--', program, how, str(n))
+            same(t, '%s, %s: output and exit code are those of the untraced program' % (place.flavour, name), plain, traced)
+            a = place.analysis(name)
+            c, calls = a['coverage'], operations(a)
+            t.equal('%s, %s: the parent\'s calls, and no more' % (place.flavour, name),
+                    [calls.get('MPI_' + x) for x in ('Comm_dup', 'Sendrecv', 'Comm_free', 'Reduce_local', 'Finalize')], [60, n, 60, 100, 1])
+            t.equal('%s, %s: nothing is lost, and no call is a child\'s' % (place.flavour, name),
+                    (more != () or c['events_lost'] == 0, c['calls_forked'], c['calls_left'], c['complete']), (True, 0, 0, True))
+
+
 def inert(t, place):
     program = place.compile('nothing.c')
     traced = run(place, MPITRACE, 'run', '--out', place.dir + '/none', '--', program)
@@ -190,6 +207,7 @@ def main():
     for flavour in FLAVOURS:
         with Place(flavour) as place:
             ends(t, place)
+            forks_inside(t, place)
             inert(t, place)
             hostile(t, place)
             killed(t, place)
