@@ -66,7 +66,7 @@ int process_open(struct process *ret_p, const char *path, uint32_t index, struct
 		rc == 0 ? atomic_load_explicit(&p.file->spill_drained, memory_order_relaxed) : 0;
 	p.path = strdup(path);
 	p.maps = calloc(SEGFILE_REGIONS_MAX, sizeof(*p.maps));
-	p.threads = calloc(SEGFILE_REGIONS_MAX, sizeof(*p.threads));
+	p.threads = calloc(SEGFILE_THREADS_MAX, sizeof(*p.threads));
 	if (rc == 0 && (p.path == NULL || p.maps == NULL || p.threads == NULL))
 		rc = fail(e, -ENOMEM, "out of memory");
 	if (rc < 0)
@@ -98,7 +98,7 @@ void process_close(struct process *p)
 
 static void take_region(struct process *p, const struct region *r, void *at)
 {
-	if (r->thread >= SEGFILE_REGIONS_MAX)
+	if (r->thread >= SEGFILE_THREADS_MAX)
 		return;
 	struct drained_thread *t = &p->threads[r->thread];
 	if (r->thread >= p->nthreads)

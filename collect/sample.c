@@ -229,7 +229,7 @@ static void forget(struct process *p)
 
 static bool put_process(struct sampler *s, struct process *p, uint64_t now_tick, bool whole, bool last)
 {
-	bool seen[SEGFILE_REGIONS_MAX] = {false};
+	bool seen[SEGFILE_THREADS_MAX] = {false};
 	struct mpic_system *systems = calloc(p->nthreads + 1, sizeof(*systems));
 	uint64_t resident_bytes = 0, came = 0;
 	bool good = systems != NULL, here = !p->gone && usage_same_namespace(p->file->pid_namespace);

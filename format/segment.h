@@ -25,13 +25,14 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 15
+#define SEGFILE_VERSION 16
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
 #define SPILL_SLOT_BYTES (256u << 10)
 #define SPILL_SEGMENTS_MAX 16384u /* not drained; then events are lost, and counted */
-#define SEGFILE_REGIONS_MAX 1024
-#define SEGFILE_HEAD_BYTES 131072
+#define SEGFILE_THREADS_MAX 255 /* at once; each takes four regions, and more the more different calls it makes */
+#define SEGFILE_REGIONS_MAX 4096
+#define SEGFILE_HEAD_BYTES 196608
 #define RING_SEGMENTS 16 /* of the main thread; touched as far as needed */
 
 #define SEGREC_LONG 0xffffu	   /* in place of a signature */

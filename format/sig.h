@@ -43,6 +43,9 @@
  * where the call names one. Behind a coarse signature they follow its literal words. */
 #pragma once
 
+#define SIG_OP_SOME 1023u /* a call of which there was no room to say which one */
+#define SIG_OP_SOME_NAME "(other)"
+
 #include "base/cursor.h"
 
 #include <stdbool.h>

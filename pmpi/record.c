@@ -98,19 +98,12 @@ uint32_t record_sig(struct stream *s, const uint64_t *words, uint32_t n, bool *r
 	return hashed_sig(s, words, n, sig_hash(words, n), ret_literal);
 }
 
-static uint32_t totals_sig(struct stream *s, uint32_t op)
-{
-	uint64_t w[2] = {sig_head((uint16_t)op, SIG_TIME, 0, 0, 0, 0), 0};
-	bool literal = false;
-	return record_sig(s, w, 2, &literal);
-}
-
 void count_call(uint32_t op)
 {
 	struct stream *s = stream_mine;
 	uintptr_t frame = (uintptr_t)WRAPPER_FRAME, address = (uintptr_t)__builtin_return_address(0);
 	if (s != NULL && (s->open.inside == 0 || !callsite_is_inside(s, address, frame)))
-		s->totals[totals_sig(s, op)].calls++;
+		s->totals[stream_counted(s, op)].calls++;
 }
 
 INLINE void record_literal(struct call_span *s, uint32_t sig, const uint64_t *words, uint32_t n)

@@ -127,6 +127,8 @@ extern bool stream_on HIDDEN; /* a segment file is open and MPI is initialised o
 
 /* This thread's stream, made on first use; NULL when tracing is off. */
 struct stream *stream_attach(void) HIDDEN COLD;
+/* Of a new one: its ring, its dictionary, its first segment. False: no room yet, ask again. */
+bool stream_begin(struct stream *s) HIDDEN COLD;
 /* Of each thread that has one and is still there. */
 void streams_each(void (*visit)(struct thread_area *area)) HIDDEN COLD;
 
@@ -136,6 +138,8 @@ void streams_each(void (*visit)(struct thread_area *area)) HIDDEN COLD;
 uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_t hash, bool *ret_literal) HIDDEN;
 /* That of its operation and call site; the words go with the event. */
 uint32_t stream_coarse(struct stream *s, const uint64_t *words) HIDDEN;
+/* That of calls of which only the number is recorded. */
+uint32_t stream_counted(struct stream *s, uint32_t op) HIDDEN;
 void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t exit, const uint64_t *extra,
 			uint32_t nextra) HIDDEN COLD;
 void stream_flush_polls(struct stream *s) HIDDEN COLD;

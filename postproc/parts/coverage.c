@@ -1,6 +1,7 @@
 /* coverage.c - "coverage" and "job.state": what is there, what is not, and why. Never silent,
  * always numbers. */
 #include "postproc/analysis.h"
+#include "postproc/totals/states.h"
 #include "postproc/totals/waiting.h"
 #include "base/hostlist.h"
 #include "base/units.h"
@@ -18,6 +19,7 @@ struct shortfall {
 	uint64_t events, lost, unwanted, outside, unclear, left, forked, in_callbacks, of_tools, unknown_sigs,
 		unknown_calls, unknown_defs, missing_defs;
 	uint64_t bare;	  /* messages whose words went with an event that was not kept */
+	uint64_t named;	  /* other such calls */
 	uint64_t crowded; /* calls that differ from all others, where there are too many such */
 	uint32_t missing, killed, unfinished, gaps;
 };
@@ -132,6 +134,8 @@ static void tally_bare(const struct step *s, const struct process *p, struct sho
 		const struct sig *sig = &p->sigs.at[i];
 		if (sig->call.literal_follows && sig->op != NONE && step_is_message(s->ops.at[sig->op]))
 			t->bare += sig->calls;
+		else if (!s->totals && states_is_hidden(s, sig))
+			t->named += sig->calls;
 	}
 }
 
@@ -149,6 +153,10 @@ static void explain_unknown(struct step *s, const struct shortfall *t)
 	if (t->bare > 0)
 		step_reason(s, "of new sizes or tags and so only in the totals, without sizes and partners: %s",
 			    fmt_many((double)t->bare, "message").s);
+	if (t->named > 0)
+		step_reason(s,
+			    "of which only number and time are known, because there was no room for what they were: %s",
+			    fmt_many((double)t->named, "other call").s);
 	if (t->in_callbacks > 0)
 		step_reason(
 			s,
@@ -413,7 +421,7 @@ int part_coverage(struct analysis *a)
 			       "critical path, is not known");
 	bool lacks = explain_untraced(s);
 	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 ||
-		  t.outside != 0 || t.unclear != 0 || t.left != 0 || t.forked != 0 || t.bare != 0 || t.crowded != 0 ||
+		  t.outside != 0 || t.unclear != 0 || t.left != 0 || t.forked != 0 || t.bare != 0 || t.named != 0 || t.crowded != 0 ||
 		  s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->damaged_bytes != 0 || s->bad_blocks != 0;
 	a->as_wanted = !a->lost && t.unfinished == 0;
 	a->complete = a->as_wanted && t.lost == 0 && !s->totals;

@@ -32,6 +32,8 @@ static int join_op(struct step *s, struct process *p, const struct mpic_def *d)
 	size_t n = d->name.len_bytes < sizeof(name) - 1 ? d->name.len_bytes : sizeof(name) - 1;
 	memcpy(name, d->name.data, n);
 	name[n] = '\0';
+	for (char *c = name; *c != '\0'; c++) /* as an .mpix file has it */
+		*c = *c > ' ' && *c <= '~' ? *c : '_';
 	uint32_t op = step_op(s, name);
 	return op == NONE ? -ENOMEM : MAP(&p->ops, d->id, op);
 }

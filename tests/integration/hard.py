@@ -100,6 +100,26 @@ def first_called_late(t, place):
     t.check(who + 'and definitions are missing', a['coverage']['definitions_missing'] > 0, a['coverage'])
 
 
+def no_room(t, place):
+    """Which call it was is known whatever the tracer cannot get; what else is not known is a number."""
+    program = place.compile('no_room.c', '-pthread')
+    want = {'user': {'MPI_Sendrecv': 60000, 'MPI_Allreduce': 1000, 'MPI_Barrier': 1000, 'MPI_Comm_size': 1, 'MPI_Finalize': 1, 'MPI_Init_thread': 1},
+            'threads': {'MPI_Sendrecv': 250000, 'MPI_Reduce_local': 2500, 'MPI_Finalize': 1, 'MPI_Init_thread': 1}}
+    for case in want:
+        for mode in ('events', 'profile'):
+            name = case + '-' + mode
+            who = '%s, no room, %s: ' % (place.flavour, name)
+            run = place.traced(1, program, case, name=name, MPITRACE_MODE=mode)
+            t.equal(who + 'the program runs', run.returncode, 0)
+            a = place.analysis(name)
+            c = a['coverage']
+            t.equal(who + 'calls are exact', operations(a), want[case])
+            known = sum(o['bytes'] for o in a['operations'] if o['op'] == 'MPI_Sendrecv') == 8 * want[case]['MPI_Sendrecv']
+            t.check(who + 'either all is known or the coverage says what is not', known == c['complete'] and
+                    known != any('only in the totals' in r for r in c['reasons']), c)
+            t.check(who + 'what threads do is known', case == 'user' or known, c)
+
+
 def mpi4py(t):
     if subprocess.run(['/usr/bin/python3', '-c', 'import mpi4py.MPI'], capture_output=True).returncode != 0:
         return
@@ -122,6 +142,7 @@ def main():
             full_definitions(t, place)
             full_tables(t, place)
             first_called_late(t, place)
+            no_room(t, place)
     if shutil.which('mpirun.openmpi'):
         mpi4py(t)
     t.end()
