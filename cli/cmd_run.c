@@ -261,11 +261,14 @@ static bool listen_to(int signal_number, void (*handler)(int))
  * before its report. */
 static void stand_by(void)
 {
-	static const int others[] = {SIGUSR1, SIGUSR2, SIGALRM};
+	static const int others[] = {SIGUSR1, SIGUSR2, SIGALRM,	  SIGXCPU,   SIGXFSZ, SIGPWR,
+				     SIGIO,   SIGPROF, SIGVTALRM, SIGSTKFLT, SIGURG,  SIGWINCH};
 	listen_to(SIGTERM, pass_on);
 	listen_to(SIGHUP, pass_on);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		listen_to(others[i], hand_on);
+	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
+		listen_to(i, hand_on);
 	signal(SIGPIPE, SIG_IGN);
 }
 

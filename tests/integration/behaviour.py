@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """behaviour.py - the program's output, exit code and lifetime never depend on the tracer; what it committed survives."""
+import mmap
 import os
 import random
 import resource
@@ -13,6 +14,20 @@ from trace import ENV, FLAVOURS, MPITRACE, TIMEOUT, Place, Tests, agents_of, ope
 TRACER = os.environ['TRACER']
 EVENTS, END = 3, 6 # kinds of blocks, format/SPEC.md
 KILLS = int(os.environ.get('KILLS', '5'))
+
+
+def wipes_on_fork():
+    """Does a child find such a page empty (madvise(2), MADV_WIPEONFORK)? An emulator may not know of it."""
+    page = mmap.mmap(-1, mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    page[0] = 1
+    try:
+        page.madvise(18)
+    except OSError:
+        return False
+    pid = os.fork()
+    if pid == 0:
+        os._exit(page[0])
+    return os.waitpid(pid, 0)[1] == 0
 
 
 def run(place, *words, **env):
@@ -30,6 +45,9 @@ def ends(t, place):
     program = place.compile('ends.c')
     for mode in ('exit0', 'exit3', 'exit7', '_exit5', 'segv', 'abort', 'exec', 'fork', 'rawfork', 'vfork', 'posix_spawn', 'system', 'closed',
                  'chdir', 'outside', 'tool'):
+        if mode == 'rawfork' and not wipes_on_fork():
+            t.skip('%s, %s' % (place.flavour, mode), 'pages are not emptied in children here')
+            continue
         plain = run(place, program, mode)
         traced = run(place, MPITRACE, 'run', '--out', place.dir + '/out', '--name', mode, '--', program, mode)
         if mode in ('segv', 'abort'):  # the MPI library prints addresses and a pid
@@ -53,7 +71,7 @@ def ends(t, place):
 def forks_inside(t, place):
     """Children of calls that are open when they are forked leave no trace in their parent's."""
     program = place.compile('forks_inside.c')
-    for how in ('fork', 'clone'):
+    for how in ('fork', 'clone') if wipes_on_fork() else ('fork',):
         for n, more in ((400, ()), (401, ()), (401, ('--profile',))): # around what makes the tracer's tables grow
             name = '-'.join((how, str(n)) + more)
             plain = run(place, program, how, str(n))

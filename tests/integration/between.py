@@ -49,7 +49,7 @@ def signals(t, place, program):
 
 
 NAMES = """import signal
-numbers = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+numbers = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGXCPU, signal.SIGPROF, signal.SIGIO, signal.SIGPWR, signal.SIGWINCH, signal.SIGUSR2)
 signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
 print('ready', flush=True)
 name = ''
@@ -70,12 +70,19 @@ def once(t, place):
     """Sent to us alone, as by a script, it is passed on; sent to all of our group, as by a terminal, the program has it already."""
     p = run(place, 'once', 'python3', '-c', NAMES % WAIT)
     p.stdout.readline()
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGXCPU, signal.SIGPROF, signal.SIGIO,
+                   signal.SIGPWR, signal.SIGWINCH):
         for whom, send in (('us', os.kill), ('our group', os.killpg), ('us again', os.kill), ('us once more', os.kill)):
             send(p.pid, number)
             t.equal('%s to %s reaches the program' % (number.name, whom), p.stdout.readline(), number.name + '\n')
             while not has_handled(p, number):
                 time.sleep(0.001)
+            time.sleep(0.02 if whom == 'our group' else 0) # sent again sooner, two may be one
+    os.killpg(p.pid, signal.SIGXCPU)
+    os.kill(p.pid, signal.SIGXCPU)
+    t.equal('to our group and at once to us', p.stdout.readline(), 'SIGXCPU\n')
+    while not has_handled(p, signal.SIGXCPU):
+        time.sleep(0.001)
     os.killpg(p.pid, signal.SIGUSR2)
     t.equal('each of them once', (end(p), p.returncode), ('SIGUSR2\n', 0))
 
