@@ -11,8 +11,8 @@
 
 #define DEFS_FIRST_BYTES (48u << 10)
 #define DEFS_BYTES (256u << 10)
-/* When there is no room for what a call meant, there is some for which one it was and where: of each thread; and for which
- * one it was: in what the thread has, whatever it gets no more. */
+/* When there is no room for what a call meant, there is some for which one it was and where, of each thread; and for
+ * which one it was, in what the thread has, whatever it gets no more. */
 #define DEFS_LAST_BYTES (2 * DEFS_BYTES)
 #define DEFS_NAMES_BYTES (16u << 10)
 #define TOTALS_NAMES OP_NAME_COUNT

@@ -1,5 +1,5 @@
-/* dictionary.h - what a thread's calls were: definitions, and signatures by their words. Each has a number, a total and,
- * where there is room, its words; stream_sig(), stream_coarse() and stream_put_def() of stream.h. */
+/* dictionary.h - what a thread's calls were: definitions, and signatures by their words. Each has a number, a total
+ * and, where there is room, its words; stream_sig(), stream_coarse() and stream_put_def() of stream.h. */
 #pragma once
 
 #include "pmpi/stream.h"

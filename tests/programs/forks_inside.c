@@ -1,5 +1,5 @@
-/* forks_inside.c fork|clone N - callbacks of MPI fork while their call is open, and the children return from it, too. One rank
- * makes 60 communicators, sends itself N messages of different tags, frees them and reduces 100 times. */
+/* forks_inside.c fork|clone N - callbacks of MPI fork while their call is open, and the children return from it, too.
+ * One rank makes 60 communicators, sends itself N messages of different tags, frees them and reduces 100 times. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

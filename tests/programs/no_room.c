@@ -1,5 +1,5 @@
-/* no_room.c user|threads - what the tracer needs room for comes when it gets no more: the process may no longer open files
- * (MPI begins before), or 250 threads at once send to themselves with 1,000 tags each. */
+/* no_room.c user|threads - what the tracer needs room for comes when it gets no more: the process may no longer open
+ * files (MPI begins before), or 250 threads at once send to themselves with 1,000 tags each. */
 #include <mpi.h>
 #include <pthread.h>
 #include <string.h>
