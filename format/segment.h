@@ -30,7 +30,7 @@
 #define SPILL_SUFFIX ".spill"
 #define SPILL_SLOT_BYTES (256u << 10)
 #define SPILL_SEGMENTS_MAX 16384u /* not drained; then events are lost, and counted */
-#define SEGFILE_THREADS_MAX 255 /* at once; each takes four regions, and more the more different calls it makes */
+#define SEGFILE_THREADS_MAX 255	  /* at once; each takes four regions, and more the more different calls it makes */
 #define SEGFILE_REGIONS_MAX 4096
 #define SEGFILE_HEAD_BYTES 196608
 #define RING_SEGMENTS 16 /* of the main thread; touched as far as needed */
