@@ -12,8 +12,8 @@ static void messages(int times, int first_tag)
 {
 	int a = 0, b;
 	for (int i = 0; i < times; i++)
-		MPI_Sendrecv(&a, 1, MPI_INT, 0, first_tag + i % 9000, &b, 1, MPI_INT, 0, first_tag + i % 9000, MPI_COMM_SELF,
-			     MPI_STATUS_IGNORE);
+		MPI_Sendrecv(&a, 1, MPI_INT, 0, first_tag + i % 9000, &b, 1, MPI_INT, 0, first_tag + i % 9000,
+			     MPI_COMM_SELF, MPI_STATUS_IGNORE);
 }
 
 static pthread_barrier_t all;
