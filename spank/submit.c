@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/command.h"
 #include "spank/policy/policy.h"
+#include "spank/origin.h"
 #include "spank/output.h"
 #include "spank/place.h"
 
@@ -71,7 +72,8 @@ void submit_step_known(spank_t sp, const struct request *r, bool asked)
 		submit_dir = local.directory;
 	local.begin = now_s();
 	bool known = sl_number(sp, S_JOB_ID, &job_id) && sl_number(sp, S_JOB_STEPID, &step_id) &&
-		     output_path(r, submit_dir, job_id, output_restart(restart), step_id, local.out);
+		     output_path(r, submit_dir, job_id, output_restart(restart), step_id, local.out, NULL) == 0;
+	origin_tell(submit_dir, known && asked ? local.out : NULL);
 	local.wanted = known && reports(r);
 	local.quiet = r->quiet;
 	local.hides_hosts = (r->site.redact & POLICY_REDACT_HOSTS) != 0;
