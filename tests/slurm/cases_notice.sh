@@ -214,15 +214,23 @@ srun_has_program() { # MODE TEXT, or "none"
 	[ "$1" = none ] || { printf '%s\n' "$2" >"$STATE/programs_of_srun/head/mpitrace" && chmod "$1" "$STATE/programs_of_srun/head/mpitrace"; }
 }
 
+# The nodes wait a while for srun's report, and their programs are to be there as long.
+told_by_srun_alone() { # TEXT KEYS
+	# shellcheck disable=SC2016  # the inner shell expands
+	told "$1" "$2" foreground && as_user sh -c 'for dir in mpitrace-*/step-0; do mpitrace finish "$dir" || exit; done' &&
+		eventually "an empty spool" spool_is_empty
+}
+
 a_report_for_which_srun_has_no_program_is_told() {
+	local arguments="bindir=$STATE/programs_of_srun/%n report_seconds=5"
 	srun_has_program none
-	with_plugin_arguments "bindir=$STATE/programs_of_srun/%n report_seconds=300" told "no report: the program mpitrace is missing on this host; the trace is in $CASE_DIR/mpitrace-[0-9]*/step-0" "" foreground || return
+	with_plugin_arguments "$arguments" told_by_srun_alone "no report: the program mpitrace is missing on this host; the trace is in $CASE_DIR/mpitrace-[0-9]*/step-0" "" || return
 	as_admin install -d -m 0755 "$CASE_DIR/closed"
-	with_plugin_arguments "bindir=$STATE/programs_of_srun/%n report_seconds=300" told "no directory for the results on n1: $CASE_DIR/closed: Permission denied" ",out=$CASE_DIR/closed" foreground || return
+	with_plugin_arguments "$arguments" told_by_srun_alone "no directory for the results on n1: $CASE_DIR/closed: Permission denied" ",out=$CASE_DIR/closed" || return
 	srun_has_program 0644 "#!/bin/sh"
-	with_plugin_arguments "bindir=$STATE/programs_of_srun/%n report_seconds=300" told "no report: the program mpitrace does not start on this host: Permission denied" "" foreground || return
+	with_plugin_arguments "$arguments" told_by_srun_alone "no report: the program mpitrace does not start on this host: Permission denied" "" || return
 	srun_has_program 0755 $'#!/bin/sh\nexit 127' # as the loader ends it
-	with_plugin_arguments "bindir=$STATE/programs_of_srun/%n report_seconds=300" told "no report: the program mpitrace does not start on this host: its libraries cannot be loaded" "" foreground || return
+	with_plugin_arguments "$arguments" told_by_srun_alone "no report: the program mpitrace does not start on this host: its libraries cannot be loaded" "" || return
 	rm -rf "$STATE/programs_of_srun"
 }
 
