@@ -68,10 +68,11 @@ static int look(const char *path, struct seen *ret_seen)
 	return 0;
 }
 
-/* Of the first directory above that is there. */
+/* Of the first directory above that is there. One that may be written but has no room srun speaks of (submit.c). */
 static void answer_place(const void *question, int fd)
 {
 	char path[PATH_MAX];
+	struct statfs fs;
 	struct seen s;
 	int rc;
 	snprintf(path, sizeof(path), "%s", (const char *)question);
@@ -81,7 +82,7 @@ static void answer_place(const void *question, int fd)
 			return;
 		slash[slash == path] = '\0';
 	}
-	if (rc == 0)
+	if (rc == 0 && (access(path, W_OK) != 0 || (statfs(path, &fs) == 0 && fs.f_bavail > 0)))
 		dprintf(fd, "%s %" PRIu64 " %" PRIu64 " %u %s", s.boot, s.device, s.number, s.is_local, path);
 }
 

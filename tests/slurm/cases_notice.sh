@@ -150,7 +150,7 @@ a_step_without_a_submit_directory_has_its_results_where_srun_is() {
 who_lets_all_write_has_a_report_that_only_the_group_may_write() {
 	(umask 000 && as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err") || fails "srun: $?" || return
 	same "what is said" "ring done" "$(said "$CASE_DIR/err")" || return
-	has_report 0 || return
+	has_report 0 || fails "no report" || return
 	same "modes of directories" 775 "$(stat -c %a "$(step_dir 0)" "$(step_dir 0)/.." | sort -u)" || return
 	same "modes of files" 664 "$(stat -c %a "$(step_dir 0)"/* | sort -u)"
 }
