@@ -4,8 +4,10 @@
 #include "cli/record_after.h"
 #include "cli/report_job.h"
 #include "collect/finish.h"
+#include "collect/traces.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -52,12 +54,28 @@ static int totals(const char *out)
 	return cmd_analyze.run(5, argv);
 }
 
-/* Not the whole report; but from totals there is one, as a rule. */
-static void say_later(const char *out)
+/* Has each node that is expected a trace with its end? */
+static bool has_all(const struct finish *f)
 {
+	struct traces t = {0};
+	int dir_fd = open(f->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0)
+		return false;
+	traces_look(dir_fd, f->out, &t);
+	bool all = t.n > 0 && t.finished == t.n && t.n >= f->nodes;
+	traces_done(&t);
+	close(dir_fd);
+	return all;
+}
+
+/* Not the whole report; but from totals there is one, as a rule. */
+static void say_later(const struct finish *f)
+{
+	const char *out = f->out;
 	char report[PATH_MAX + 16];
 	snprintf(report, sizeof(report), "%s/report.html", out);
-	fprintf(stderr, "mpitrace finish: %s: the traces are complete; the report is %s\n", out,
+	fprintf(stderr, "mpitrace finish: %s: the traces are %s; the report is %s\n", out,
+		has_all(f) ? "complete" : "partial",
 		access(report, F_OK) == 0 ? "from totals, the events are not analysed yet" : "not made");
 }
 
@@ -119,7 +137,7 @@ static int finish(int argc, char **argv)
 	if (rc < 0)
 		fprintf(stderr, "mpitrace finish: %s\n", e.text);
 	if (rc == FINISH_LATER || rc == FINISH_STOPPED)
-		say_later(f.out);
+		say_later(&f);
 	if (rc == FINISH_LATER || rc == FINISH_STOPPED)
 		return EXIT_LATER;
 	if (rc == FINISH_QUEUED)

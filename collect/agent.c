@@ -366,7 +366,8 @@ static int read_layout(struct agent *a, bool given, struct error *e)
 	return stepdir_layout(a->stepdir, &a->layout, e);
 }
 
-/* Mode bits as the user's own processes would have them, but that the user reads what is theirs. */
+/* Mode bits as the user's own processes would have them, but that the user reads what is theirs and all never write it:
+ * what lies where they may nobody trusts (collect/output.c, collect/finish.c). */
 static void take_umask(const struct agent *a)
 {
 	const char *text = layout_text(&a->layout, LAYOUT_UMASK);
@@ -376,6 +377,7 @@ static void take_umask(const struct agent *a)
 		umask((mode_t)bits & 077);
 	else if (layout_has(&a->layout, LAYOUT_UMASK))
 		umask(077);
+	umask(umask(077) | S_IWOTH);
 }
 
 static int begin(struct agent *a, const char *stepdir, bool given, struct error *e)

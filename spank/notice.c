@@ -27,6 +27,8 @@ static const struct {
 	[NOTICE_UNTRACED]      = {"nothing is recorded",           "log.txt in its directory says it of each node"},
 	[NOTICE_NO_PROGRAM]    = {"no report",                     "ask the cluster's administrators to install mpitrace there, too"},
 	[NOTICE_FAILED]        = {"no report",                     "its log.txt says more"},
+	[NOTICE_ELSEWHERE]     = {"the results are left",          "name one that all hosts share with out=DIR"},
+	[NOTICE_TOTALS_ONLY]   = {"the report is from totals only", "its log.txt says more"},
 	[NOTICE_LATER]         = {"the whole report is not made yet", "it can be made now by that command"},
 	[NOTICE_QUEUED]        = {"the whole report is not made yet", "squeue --me shows the job"},
 	[NOTICE_PARTIAL]       = {"the trace is partial",          "the report says what is missing"},

@@ -5,6 +5,7 @@
 #include "spank/warden/spool.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,40 +13,44 @@
 #define RESTARTS_MAX 1000000ul
 
 /* A record is lines: a name with a line break in it would come out as another. */
-static bool is_plain(const char *path)
+static int check(int len, const char *path, struct error *e)
 {
+	if (len >= PATH_MAX)
+		return fail(e, -ENAMETOOLONG, "its name is too long: more than %d bytes", PATH_MAX - 1);
 	for (; *path != '\0'; path++)
 		if (iscntrl((unsigned char)*path))
-			return false;
-	return true;
+			return fail(e, -EINVAL, "its name has a line break or another control character in it");
+	return 0;
 }
 
 /* The site's directory with the step in its places. */
-static bool site_path(const char *base, const char *place, const char *step, char ret_path[PATH_MAX])
+static int site_path(const char *base, const char *place, const char *step, char ret_path[PATH_MAX])
 {
 	int n = snprintf(ret_path, PATH_MAX, "%s%s", base, *base != '\0' ? "/" : "");
 	for (; n < PATH_MAX && *place != '\0'; place++)
 		n += *place == POLICY_STEP_MARK ? snprintf(ret_path + n, PATH_MAX - (size_t)n, "%s", step)
 						: snprintf(ret_path + n, PATH_MAX - (size_t)n, "%c", *place);
-	return n < PATH_MAX && is_plain(ret_path);
+	return n;
 }
 
-bool output_path(const struct request *r, const char *submit_dir, uint32_t job_id, uint32_t restart, uint32_t step_id,
-		 char ret_path[PATH_MAX])
+int output_path(const struct request *r, const char *submit_dir, uint32_t job_id, uint32_t restart, uint32_t step_id,
+		char ret_path[PATH_MAX], struct error *e)
 {
 	char step[SPOOL_NAME_MAX], suffix[16] = "";
 	const char *out = r->site.place[0] != '\0' ? r->site.place : r->out;
 	const char *base = out[0] == '/' ? "" : submit_dir;
-	if (base == NULL || (out[0] != '/' && base[0] != '/'))
-		return false;
+	if (base == NULL)
+		return fail(e, -ENOENT, "the directory that the job was submitted from is not known there");
+	if (out[0] != '/' && base[0] != '/')
+		return fail(e, -EINVAL, "the directory that the job was submitted from is not absolute: %s", base);
 	spool_step_name(step_id, step);
 	if (out == r->site.place)
-		return site_path(base, out, step, ret_path);
+		return check(site_path(base, out, step, ret_path), ret_path, e);
 	if (restart > 0)
 		snprintf(suffix, sizeof(suffix), ".%u", restart);
 	int n = snprintf(ret_path, PATH_MAX, "%s%s%s/mpitrace-%u%s/step-%s", base,
 			 *base != '\0' && out[0] != '\0' ? "/" : "", out, job_id, suffix, step);
-	return n < PATH_MAX && is_plain(ret_path);
+	return check(n, ret_path, e);
 }
 
 uint32_t output_restart(const char *text)

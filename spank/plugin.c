@@ -127,7 +127,7 @@ PUBLIC int slurm_spank_task_exit(spank_t sp, int argc, char **argv)
 	if (plugin.inert || !sl_number(sp, S_TASK_GLOBAL_ID, &task) || task == last)
 		return 0;
 	last = task;
-	step_task_exit(sp, &plugin.step);
+	step_task_exit(sp, &plugin.step, &plugin.notice);
 	return 0;
 }
 

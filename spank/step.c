@@ -3,8 +3,10 @@
 #include "spank/step.h"
 #include "base/path.h"
 #include "base/tick.h"
+#include "format/segment.h"
 #include "spank/het.h"
 #include "spank/namespace.h"
+#include "spank/origin.h"
 #include "spank/place.h"
 #include "spank/record.h"
 #include "spank/start.h"
@@ -14,9 +16,11 @@
 #include "spank/warden/teardown.h"
 #include "spank/warden/spool.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +35,7 @@
 #define TASKS_HERE_MAX 65536u
 #define RECORD_BYTES 4096u
 #define RECORD_TASK_BYTES 40u
+#define SAID_PATH_MAX 2048 /* with more a line is none that a pipe takes at once */
 #define DAEMON_STEP_SUFFIX "/step-batch/ranks"
 
 /* Steps that srun made for somebody: not the extern and the interactive one. */
@@ -108,6 +113,8 @@ struct names {
 	char node[256];
 	char switches[2048];
 	char out[PATH_MAX];
+	struct error no_out; /* why there is none */
+	struct origin origin;
 };
 
 static void read_names(spank_t sp, const struct request *r, struct record *rec, struct names *n)
@@ -115,16 +122,17 @@ static void read_names(spank_t sp, const struct request *r, struct record *rec, 
 	const char *addr = sl_env(sp, "SLURM_TOPOLOGY_ADDR");
 	const char *pattern = sl_env(sp, "SLURM_TOPOLOGY_ADDR_PATTERN");
 	const char *nodes = sl_env(sp, "SLURM_STEP_NODELIST");
-	n->switches[0] = n->out[0] = '\0';
+	n->switches[0] = n->out[0] = n->no_out.text[0] = '\0';
 	if (gethostname(n->node, sizeof(n->node)) != 0)
 		snprintf(n->node, sizeof(n->node), "localhost");
 	n->node[sizeof(n->node) - 1] = '\0';
 	n->node[strcspn(n->node, ".")] = '\0';
 	if (addr != NULL && pattern != NULL)
 		snprintf(n->switches, sizeof(n->switches), "%s %s", addr, pattern);
-	rec->submit = sl_env(sp, "SLURM_SUBMIT_DIR");
+	/* not in every step: a job of salloc --no-shell, whose steps are started elsewhere, has none */
+	rec->submit = n->origin.submit[0] != '\0' ? n->origin.submit : sl_env(sp, "SLURM_SUBMIT_DIR");
 	het_join(sp, n->node, rec);
-	if (!output_path(r, rec->submit, rec->called, rec->restart, rec->step_id, n->out))
+	if (output_path(r, rec->submit, rec->called, rec->restart, rec->step_id, n->out, &n->no_out) < 0)
 		n->out[0] = '\0';
 	rec->node = n->node;
 	rec->switches = n->switches;
@@ -287,17 +295,22 @@ static int is_admitted(const struct request *r, struct notice *n, struct error *
 }
 
 /* The agent keeps in the spool what it cannot write there; its user should know before the program runs for hours. */
-static void look_at_place(const struct config *c, const struct record *rec, struct notice *n)
+static void look_at_place(const struct config *c, const struct record *rec, const struct names *names, struct step *s,
+			  struct notice *n)
 {
 	struct identity who = {.uid = rec->uid, .gid = rec->gid, .gids = rec->gids, .ngids = rec->ngids};
-	struct error e = {"its name must be absolute, not too long and without control characters"};
+	struct error e = names->no_out;
+	if (!n->wanted || rec->nodeid != 0)
+		return;
 	if (who.ngids > IDENTITY_GROUPS_MAX)
 		who.ngids = IDENTITY_GROUPS_MAX;
 	if (who.ngids < 0)
 		who.ngids = 0;
-	if (n->wanted && rec->nodeid == 0 && (rec->out[0] == '\0' || place_check(&who, rec->out, false, &e) < 0))
+	if (rec->out[0] == '\0' || place_check(&who, rec->out, false, &e) < 0)
 		notice_set(n, NOTICE_PLACE, "%s: traces are kept in %s/kept/%u on each node, for a week", e.text,
 			   c->spool, rec->uid);
+	else
+		s->elsewhere = origin_is_elsewhere(&names->origin, &who, rec->out);
 }
 
 /* As if it had never been made. */
@@ -335,6 +348,7 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 	struct names names;
 	struct request request = *r;
 	uint32_t *tasks = NULL;
+	origin_take(sp, &names.origin);
 	struct step s = {.dir_fd = -1, .warden_fd = -1, .mount_fd = -1};
 	bool known = know(sp, &request, c, &rec, &names, &tasks, &s, n);
 	if (known && on) {
@@ -342,7 +356,9 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 			   make_directory(c, &rec, &s, &e) >= 0 && start(c, &s, &e) >= 0;
 		if (s.active) {
 			s.mount_fd = namespace_prepare(s.dir_fd);
-			look_at_place(c, &rec, n);
+			s.tasks_left = rec.ntasks_here;
+			snprintf(s.out, sizeof(s.out), "%s", rec.out);
+			look_at_place(c, &rec, &names, &s, n);
 		} else {
 			sl_error("step %u.%u runs untraced: %s", rec.job_id, s.step_id, e.text);
 			notice_set(n, NOTICE_SETUP, "%s", e.text);
@@ -359,7 +375,39 @@ void step_task_enter(const struct step *s)
 		namespace_enter(s->mount_fd, s->dir, s->warden_fd);
 }
 
-void step_task_exit(spank_t sp, const struct step *s)
+/* Has a process called MPI? */
+static bool has_segments(const struct step *s)
+{
+	const size_t suffix = strlen(SEGFILE_SUFFIX);
+	int fd = s->mount_fd >= 0 ? openat(s->mount_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+				  : openat(s->dir_fd, "ranks", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+	bool found = false;
+	while (d != NULL && !found && (entry = readdir(d)) != NULL) {
+		size_t len = strlen(entry->d_name);
+		found = len > suffix && strcmp(entry->d_name + len - suffix, SEGFILE_SUFFIX) == 0;
+	}
+	if (d != NULL)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* srun finds nothing, as after a program without MPI; what was recorded only this node knows. Until all tasks have
+ * ended, the standard error of a step's slurmstepd is that of its first task; nobody waits for who reads it. */
+static void say_elsewhere(const struct step *s, struct notice *n)
+{
+	struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+	if (!s->elsewhere || n->cause != NOTICE_NONE || strlen(s->out) > SAID_PATH_MAX || !has_segments(s) ||
+	    poll(&out, 1, 0) != 1 || (out.revents & POLLOUT) == 0)
+		return;
+	notice_set(n, NOTICE_ELSEWHERE, "%s, a directory of each node's own, which srun does not have", s->out);
+	notice_say(n, s->node);
+}
+
+void step_task_exit(spank_t sp, struct step *s, struct notice *n)
 {
 	char line[96];
 	uint32_t task;
@@ -367,12 +415,14 @@ void step_task_exit(spank_t sp, const struct step *s)
 	tick_choose();
 	if (!s->active || !sl_number(sp, S_TASK_GLOBAL_ID, &task) || !sl_exit_status(sp, &status))
 		return;
-	int n = snprintf(line, sizeof(line), "%u %d %" PRIu64 "\n", task, status, tick_now());
+	int len = snprintf(line, sizeof(line), "%u %d %" PRIu64 "\n", task, status, tick_now());
 	int fd = openat(s->dir_fd, "exits", O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || write(fd, line, (size_t)n) != n)
+	if (fd < 0 || write(fd, line, (size_t)len) != len)
 		sl_error("cannot record the exit of task %u: %s", task, strerror(errno));
 	if (fd >= 0)
 		close(fd);
+	if (s->tasks_left > 0 && --s->tasks_left == 0)
+		say_elsewhere(s, n);
 }
 
 void step_end(struct step *s)

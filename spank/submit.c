@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/command.h"
 #include "spank/policy/policy.h"
+#include "spank/origin.h"
 #include "spank/output.h"
 #include "spank/place.h"
 
@@ -71,7 +72,8 @@ void submit_step_known(spank_t sp, const struct request *r, bool asked)
 		submit_dir = local.directory;
 	local.begin = now_s();
 	bool known = sl_number(sp, S_JOB_ID, &job_id) && sl_number(sp, S_JOB_STEPID, &step_id) &&
-		     output_path(r, submit_dir, job_id, output_restart(restart), step_id, local.out);
+		     output_path(r, submit_dir, job_id, output_restart(restart), step_id, local.out, NULL) == 0;
+	origin_tell(submit_dir, known && asked ? local.out : NULL);
 	local.wanted = known && reports(r);
 	local.quiet = r->quiet;
 	local.hides_hosts = (r->site.redact & POLICY_REDACT_HOSTS) != 0;
@@ -91,8 +93,18 @@ static uint32_t nodes_of_step(void)
 	return local.nnodes > 0 && all > local.nnodes && all < UINT32_MAX ? (uint32_t)all : local.nnodes;
 }
 
+/* What ld.so(8) heeds is meant for the user's programs: their libraries are not ours. */
+static void forget_loader(void)
+{
+	char **to = environ;
+	for (char **from = environ; *from != NULL; from++)
+		if (strncmp(*from, "LD_", 3) != 0 && strncmp(*from, "GLIBC_TUNABLES=", 15) != 0)
+			*to++ = *from;
+	*to = NULL;
+}
+
 /* A group of its own: srun is told by the terminal that somebody wants to end, and tells us. */
-static void run_finisher(const struct config *c, double budget_s)
+static void run_finisher(const struct config *c, double budget_s, int failed_fd)
 {
 	char program[PATH_MAX + 16], nodes[16], budget[32], wait[32];
 	snprintf(program, sizeof(program), "%s/mpitrace", c->bindir);
@@ -113,9 +125,12 @@ static void run_finisher(const struct config *c, double budget_s)
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	unsetenv("LD_PRELOAD");
+	forget_loader();
 	if (freopen("/dev/null", "r+", stdin) != NULL && dup2(0, 1) == 1 && dup2(0, 2) == 2)
 		execv(program, argv);
+	int why = errno;
+	ssize_t told_bytes = write(failed_fd, &why, sizeof(why));
+	(void)told_bytes;
 	_exit(CODE_NO_PROGRAM);
 }
 
@@ -185,18 +200,28 @@ static bool first_node_wrote(void)
 	return access(path, F_OK) == 0;
 }
 
-/* From the log that the nodes' agents left where no process was recorded (collect/agent.c): why. A tracer that a task
- * cannot open is what the first node's has said when it began. */
+/* The log of the step's directory (collect/finish.c), or NULL. */
+static FILE *open_log(void)
+{
+	char path[PATH_MAX + 16];
+	struct stat st;
+	snprintf(path, sizeof(path), "%s/log.txt", local.out);
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	FILE *f = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
+	if (f == NULL && fd >= 0)
+		close(fd);
+	return f;
+}
+
+/* What the nodes' agents left there where no process was recorded (collect/agent.c): why. A tracer that a task cannot
+ * open is what the first node's has said when it began. */
 static bool why_untraced(char *ret_why, size_t cap_bytes)
 {
 	static const char mark[] = "ran untraced: ";
-	char path[PATH_MAX + 16], line[1024], node[256] = "";
+	char line[1024], node[256] = "";
 	const char *found = NULL;
-	struct stat st;
-	snprintf(path, sizeof(path), "%s/log.txt", local.out);
 	sl_first_node(getenv("SLURM_STEP_NODELIST"), node);
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	FILE *f = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
+	FILE *f = open_log();
 	while (f != NULL && found == NULL && fgets(line, sizeof(line), f) != NULL) {
 		line[strcspn(line, "\n")] = '\0';
 		found = strstr(line, mark);
@@ -208,9 +233,24 @@ static bool why_untraced(char *ret_why, size_t cap_bytes)
 		snprintf(ret_why, cap_bytes, "%s", found + strlen(mark));
 	if (f != NULL)
 		fclose(f);
-	else if (fd >= 0)
-		close(fd);
 	return found != NULL;
+}
+
+/* What the finisher found, before it began with a report. */
+enum found { FOUND_UNKNOWN, FOUND_ALL, FOUND_PART };
+
+static enum found found_traces(void)
+{
+	char line[1024];
+	unsigned complete, all;
+	enum found found = FOUND_UNKNOWN;
+	FILE *f = open_log();
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "%*s finish: %u of %u traces complete", &complete, &all) == 2)
+			found = complete < all || strstr(line, ": partial") != NULL ? FOUND_PART : FOUND_ALL;
+	if (f != NULL)
+		fclose(f);
+	return found;
 }
 
 /* No results, although there was a place for them when the step began: a program without MPI leaves none; else the
@@ -218,7 +258,7 @@ static bool why_untraced(char *ret_why, size_t cap_bytes)
 static bool has_lost_its_place(struct notice *n)
 {
 	struct error e;
-	if (!local.has_place || access(local.out, F_OK) == 0 || place_check(NULL, local.out, true, &e) == 0)
+	if (!local.has_place || is_own(local.out) || place_check(NULL, local.out, true, &e) == 0)
 		return false;
 	notice_set(n, NOTICE_PLACE,
 		   "%s: what was recorded, if anything, is kept on each node in kept/%u of its spool, for a week",
@@ -226,44 +266,88 @@ static bool has_lost_its_place(struct notice *n)
 	return true;
 }
 
-/* What a finisher that ended with this code has not done. */
-static void note(struct notice *n, int code, bool has_report)
+static void note_no_program(struct notice *n, int exec_errno)
+{
+	if (exec_errno == ENOENT)
+		notice_set(n, NOTICE_NO_PROGRAM, "the program mpitrace is missing on this host; the trace is in %s",
+			   local.out);
+	else
+		notice_set(n, NOTICE_NO_PROGRAM,
+			   "the program mpitrace does not start on this host: %s; the trace is in %s",
+			   exec_errno != 0 ? strerror(exec_errno) : "its libraries cannot be loaded", local.out);
+}
+
+/* A report is yet to be made: of what. */
+static void note_later(struct notice *n, int code, bool has_report)
+{
+	static const char *const traces[] = {[FOUND_UNKNOWN] = "whether the trace is complete is not known",
+					     [FOUND_ALL] = "the trace is complete",
+					     [FOUND_PART] = "the trace is partial"};
+	enum found found = found_traces();
+	if (found == FOUND_PART && !first_node_wrote())
+		return;
+	if (code == EXIT_QUEUED)
+		notice_set(n, NOTICE_QUEUED, "%s, a job makes its report: %s/report.html", traces[found], local.out);
+	else
+		notice_set(n, NOTICE_LATER, "%s%s: mpitrace finish %s", traces[found],
+			   has_report ? ", report.html is from totals" : "", local.out);
+}
+
+/* What a finisher that ended with this code has not done. Without a directory there is nothing to report, or the step
+ * has said that its results are kept. */
+static void note(struct notice *n, int code, int exec_errno, bool has_report)
 {
 	char why[1024];
-	if (code != CODE_STOPPED && has_lost_its_place(n))
+	if ((code != CODE_STOPPED && has_lost_its_place(n)) || !is_own(local.out))
 		return;
 	if (code == 0 && !has_report && why_untraced(why, sizeof(why)))
 		notice_set(n, NOTICE_UNTRACED, "%s", why);
 	else if (code == CODE_NO_PROGRAM)
-		notice_set(n, NOTICE_NO_PROGRAM, "the program mpitrace is missing on this host; the trace is in %s",
-			   local.out);
-	else if (code == EXIT_QUEUED)
-		notice_set(n, NOTICE_QUEUED, "the trace is complete, a job makes its report: %s/report.html",
-			   local.out);
-	else if (code == EXIT_PARTIAL && has_report && !first_node_wrote())
-		return;
-	else if (code == EXIT_PARTIAL && has_report)
+		note_no_program(n, exec_errno);
+	else if (code == EXIT_PARTIAL && has_report && first_node_wrote())
 		notice_set(n, NOTICE_PARTIAL, "%s/report.html", local.out);
-	else if (code == EXIT_LATER || code == CODE_STOPPED || code == EXIT_PARTIAL)
-		notice_set(n, NOTICE_LATER, "the trace is complete%s: mpitrace finish %s",
-			   has_report ? ", report.html is from totals" : "", local.out);
-	else if (code != 0 && is_own(local.out)) /* else the step has said that its results are kept */
-		notice_set(n, NOTICE_FAILED, "the analysis of %s failed", local.out);
+	else if (code == EXIT_LATER || code == EXIT_QUEUED || code == CODE_STOPPED ||
+		 (code == EXIT_PARTIAL && !has_report))
+		note_later(n, code, has_report);
+	else if (code != 0 && code != EXIT_PARTIAL)
+		notice_set(n, has_report ? NOTICE_TOTALS_ONLY : NOTICE_FAILED, "the analysis of %s failed", local.out);
 }
 
 /* One line: what is missing to who asked, where the report is to who watches. */
-static void say(struct notice *n, int code)
+static void say(struct notice *n, int code, int exec_errno)
 {
 	char report[PATH_MAX + 16];
 	bool watched = isatty(STDERR_FILENO) && !local.quiet;
 	snprintf(report, sizeof(report), "%s/report.html", local.out);
 	bool has_report = access(report, R_OK) == 0;
-	note(n, code, has_report);
+	note(n, code, exec_errno, has_report);
 	n->wanted |= watched;
 	if (n->cause != NOTICE_NONE)
 		notice_say(n, "");
 	else if (has_report && watched)
 		fprintf(stderr, "mpitrace: %s\n", report);
+}
+
+/* The program's exit code, or CODE_STOPPED. *ret_errno: why it could not be started, or 0. While it runs srun heeds who
+ * wants it to end, as `listen` says. */
+static int finish(const struct config *c, double budget_s, const struct sigaction *listen, int *ret_errno)
+{
+	int failed[2]; /* the program's own exit codes are not execv's */
+	*ret_errno = 0;
+	if (pipe2(failed, O_CLOEXEC | O_NONBLOCK) != 0)
+		return CODE_STOPPED;
+	pid_t pid = fork();
+	if (pid == 0)
+		run_finisher(c, budget_s, failed[1]);
+	sigaction(SIGINT, listen, NULL);
+	sigaction(SIGTERM, listen, NULL);
+	sigaction(SIGHUP, listen, NULL);
+	int code = pid > 0 ? wait_for(pid, 2 * budget_s + 2 + (local.queue ? QUEUE_SECONDS : 0)) : CODE_STOPPED;
+	if (read(failed[0], ret_errno, sizeof(*ret_errno)) != sizeof(*ret_errno))
+		*ret_errno = 0;
+	close(failed[0]);
+	close(failed[1]);
+	return code;
 }
 
 void submit_finish(const struct config *c, struct notice *n)
@@ -279,14 +363,12 @@ void submit_finish(const struct config *c, struct notice *n)
 	double budget_s = c->report_seconds > 0 ? (double)c->report_seconds : share > 1 ? share : 1;
 	struct sigaction listen = {.sa_handler = tell}, collect = {.sa_handler = SIG_DFL}, before[4];
 	static const int numbers[4] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
-	sigaction(SIGCHLD, &collect, &before[3]); /* srun may have been told to ignore it: then there is no exit code */
-	pid_t pid = fork();
-	if (pid == 0)
-		run_finisher(c, budget_s);
-	for (int i = 0; i < 3; i++)
-		sigaction(numbers[i], &listen, &before[i]);
-	if (pid > 0)
-		say(n, wait_for(pid, 2 * budget_s + 2 + (local.queue ? QUEUE_SECONDS : 0)));
+	int exec_errno;
+	for (int i = 0; i < 4; i++)
+		sigaction(numbers[i], NULL, &before[i]);
+	sigaction(SIGCHLD, &collect, NULL); /* srun may have been told to ignore it: then there is no exit code */
+	int code = finish(c, budget_s, &listen, &exec_errno);
+	say(n, code, exec_errno);
 	for (int i = 0; i < 4; i++)
 		sigaction(numbers[i], &before[i], NULL);
 }

@@ -121,6 +121,40 @@ a_directory_that_cannot_be_made_in_the_end_is_told() {
 	closing_is_told foreground && closing_is_told in_script
 }
 
+# Where srun and the nodes have different directories of one name, nobody but the first node knows that there are results. In
+# a script srun is on that node.
+a_directory_of_each_nodes_own_is_told() {
+	told "the results are left on n1: /dev/shm/own/mpitrace-[0-9]*/step-0, a directory of each node's own" ",out=/dev/shm/own" "foreground in_salloc" || return
+	try_to_start in_script --mpitrace=out=/dev/shm/own || return
+	same "what is said in a script" "ring done" "$(said "$CASE_DIR/err.txt")" || return
+	same "what is said of a program without MPI" "n1" "$(as_user srun -w n1 -n1 --mpitrace=out=/dev/shm/own hostname 2>&1 | said /dev/stdin)" || return
+	same "what tasks see of it" "" "$(as_user srun -w n1 -n1 --mpitrace env | grep MPITRACE_SRUN)"
+}
+
+# Steps of a job that no srun, sbatch or salloc of its own told where it was submitted from.
+a_step_without_a_submit_directory_has_its_results_where_srun_is() {
+	local id
+	as_user salloc -w n1 -n1 env -u SLURM_SUBMIT_DIR srun -n1 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	same "what is said without the variable" "ring done" "$(said "$CASE_DIR/err" | grep -v ^salloc:)" || return
+	eventually "a report without the variable" has_report 0 || return
+	rm -rf "$CASE_DIR"/mpitrace-*
+	as_user salloc --no-shell -w n1 -n1 >"$CASE_DIR/salloc" 2>&1 || fails "salloc: $?" || return
+	id=$(sed -n 's/.*Granted job allocation //p' "$CASE_DIR/salloc")
+	as_user srun "--jobid=$id" -n1 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	as_user scancel "$id"
+	same "what is said with --jobid" "ring done" "$(said "$CASE_DIR/err")" || return
+	eventually "a report with --jobid" has_report 0
+}
+
+# What all may write nobody could trust: so all may not.
+who_lets_all_write_has_a_report_that_only_the_group_may_write() {
+	(umask 000 && as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err") || fails "srun: $?" || return
+	same "what is said" "ring done" "$(said "$CASE_DIR/err")" || return
+	has_report 0 || fails "no report" || return
+	same "modes of directories" 775 "$(stat -c %a "$(step_dir 0)" "$(step_dir 0)/.." | sort -u)" || return
+	same "modes of files" 664 "$(stat -c %a "$(step_dir 0)"/* | sort -u)"
+}
+
 closing_is_told() { # WAY
 	local dir=$CASE_DIR/$1
 	rm -f "$CASE_DIR/out.txt" "$CASE_DIR/err.txt" # of root, or of the user
@@ -168,8 +202,55 @@ a_report_that_is_not_there_when_srun_ends_is_told() {
 	done
 	rm -f "$STATE/n1/mpitrace/late"/*
 	same "lines" 1 "$(said "$CASE_DIR/err.on" | grep -c .)" || return
-	grep -qE '^mpitrace: the whole report is not made yet: .*mpitrace finish /.*; ' "$CASE_DIR/err.on" || fails "$(cat "$CASE_DIR/err.on")" || return
+	grep -qE '^mpitrace: the whole report is not made yet: the trace is complete, .*mpitrace finish /.*; ' "$CASE_DIR/err.on" || fails "$(cat "$CASE_DIR/err.on")" || return
 	same "with quiet" "" "$(said "$CASE_DIR/err.quiet")"
+}
+
+# srun's program for the report, other than the nodes'.
+srun_has_program() { # MODE TEXT, or "none"
+	as_admin install -d -m 0755 "$STATE/programs_of_srun" "$STATE/programs_of_srun/head"
+	ln -sfn "$PREFIX/bin" "$STATE/programs_of_srun/n1"
+	rm -f "$STATE/programs_of_srun/head/mpitrace"
+	[ "$1" = none ] || { printf '%s\n' "$2" >"$STATE/programs_of_srun/head/mpitrace" && chmod "$1" "$STATE/programs_of_srun/head/mpitrace"; }
+}
+
+# The nodes wait a while for srun's report, and their programs are to be there as long.
+told_by_srun_alone() { # TEXT KEYS
+	# shellcheck disable=SC2016  # the inner shell expands
+	told "$1" "$2" foreground && as_user sh -c 'for dir in mpitrace-*/step-0; do mpitrace finish "$dir" || exit; done' &&
+		eventually "an empty spool" spool_is_empty
+}
+
+a_report_for_which_srun_has_no_program_is_told() {
+	local arguments="bindir=$STATE/programs_of_srun/%n report_seconds=5"
+	srun_has_program none
+	with_plugin_arguments "$arguments" told_by_srun_alone "no report: the program mpitrace is missing on this host; the trace is in $CASE_DIR/mpitrace-[0-9]*/step-0" "" || return
+	as_admin install -d -m 0755 "$CASE_DIR/closed"
+	with_plugin_arguments "$arguments" told_by_srun_alone "no directory for the results on n1: $CASE_DIR/closed: Permission denied" ",out=$CASE_DIR/closed" || return
+	srun_has_program 0644 "#!/bin/sh"
+	with_plugin_arguments "$arguments" told_by_srun_alone "no report: the program mpitrace does not start on this host: Permission denied" "" || return
+	srun_has_program 0755 $'#!/bin/sh\nexit 127' # as the loader ends it
+	with_plugin_arguments "$arguments" told_by_srun_alone "no report: the program mpitrace does not start on this host: its libraries cannot be loaded" "" || return
+	rm -rf "$STATE/programs_of_srun"
+}
+
+# What the user's own programs are to load is of no matter to ours.
+libraries_of_the_user_are_not_those_of_the_report() {
+	local library
+	library=$(readelf -d "$PREFIX/bin/mpitrace" | sed -n 's/.*NEEDED.*\[\(libdeflate.*\)\]/\1/p')
+	[ -n "$library" ] || skips "mpitrace has no library that srun has not as well" || return
+	as_user mkdir "$CASE_DIR/libraries"
+	echo junk | as_user tee "libraries/$library" >/dev/null
+	as_user env "LD_LIBRARY_PATH=$CASE_DIR/libraries" srun -w n1 -n1 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	same "what is said" "ring done" "$(said "$CASE_DIR/err")" || return
+	has_report 0
+}
+
+an_analysis_that_fails_behind_its_page_is_told() {
+	# shellcheck disable=SC2016  # the inner shell expands
+	as_user bash -c 'ulimit -f 100; exec srun --propagate=NONE -w n1 -n1 --mpitrace "$0" 60 100000' "$SELF" >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	same "what is said" "mpitrace: the report is from totals only: the analysis of $(step_dir 0) failed; its log.txt says more" "$(said "$CASE_DIR/err")" || return
+	is_from_totals "$(step_dir 0)/report.html" || fails "no page"
 }
 
 a_trace_that_lacks_a_node_is_told() {
@@ -178,6 +259,10 @@ a_trace_that_lacks_a_node_is_told() {
 	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=300" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
 	same "what is said" "mpitrace: the trace is partial: $(step_dir 0)/report.html; the report says what is missing" "$(said "$CASE_DIR/err" | grep -v '^ring')" || return
 	rm -rf "$CASE_DIR"/mpitrace-*
+	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=1" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$SELF" 60 "$LONG_CALLS" >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	same "what is said before it is analysed" "mpitrace: the whole report is not made yet: the trace is partial, report.html is from totals: mpitrace finish $(step_dir 0); it can be made now by that command" "$(said "$CASE_DIR/err")" || return
+	eventually "an empty spool" spool_is_empty || return
+	rm -rf "$STATE/n1/mpitrace/late"/* "$CASE_DIR"/mpitrace-*
 	as_admin mv "$STATE/programs/n1/mpitrace-warden" "$STATE/programs/n2"
 	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=300" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
 	same "lines: $(cat "$CASE_DIR/err")" 1 "$(grep -c '^mpitrace:' "$CASE_DIR/err")"

@@ -202,25 +202,33 @@ Test(output, is_named_by_job_restart_and_step)
 {
 	char path[PATH_MAX];
 	request_parse("", &r, NULL);
-	cr_assert(output_path(&r, "/home/u", 7, 0, 3, path));
+	cr_assert_eq(output_path(&r, "/home/u", 7, 0, 3, path, &e), 0);
 	cr_assert_str_eq(path, "/home/u/mpitrace-7/step-3");
-	cr_assert(output_path(&r, "/home/u", 7, 2, STEP_BATCH, path));
+	cr_assert_eq(output_path(&r, "/home/u", 7, 2, STEP_BATCH, path, &e), 0);
 	cr_assert_str_eq(path, "/home/u/mpitrace-7.2/step-batch");
 	request_parse("out=sub", &r, NULL);
-	cr_assert(output_path(&r, "/home/u", 7, 0, 0, path));
+	cr_assert_eq(output_path(&r, "/home/u", 7, 0, 0, path, &e), 0);
 	cr_assert_str_eq(path, "/home/u/sub/mpitrace-7/step-0");
 	request_parse("out=/abs", &r, NULL);
-	cr_assert(output_path(&r, NULL, 7, 0, 0, path));
+	cr_assert_eq(output_path(&r, NULL, 7, 0, 0, path, &e), 0);
 	cr_assert_str_eq(path, "/abs/mpitrace-7/step-0");
 }
 
-Test(output, needs_an_absolute_directory)
+Test(output, needs_an_absolute_directory_and_says_what_is_wrong)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], name[PATH_MAX];
 	request_parse("", &r, NULL);
-	cr_assert_not(output_path(&r, NULL, 1, 0, 0, path));
-	cr_assert_not(output_path(&r, "relative", 1, 0, 0, path));
-	cr_assert_not(output_path(&r, "/new\nline", 1, 0, 0, path));
+	cr_assert_lt(output_path(&r, NULL, 1, 0, 0, path, &e), 0);
+	cr_expect(strstr(e.text, "is not known") != NULL, "%s", e.text);
+	cr_assert_lt(output_path(&r, "relative", 1, 0, 0, path, &e), 0);
+	cr_expect(strstr(e.text, "is not absolute: relative") != NULL, "%s", e.text);
+	cr_assert_lt(output_path(&r, "/new\nline", 1, 0, 0, path, &e), 0);
+	cr_expect(strstr(e.text, "line break") != NULL, "%s", e.text);
+	memset(name, 'n', sizeof(name));
+	name[0] = '/';
+	name[sizeof(name) - 1] = '\0';
+	cr_assert_lt(output_path(&r, name, 1, 0, 0, path, &e), 0);
+	cr_expect(strstr(e.text, "too long") != NULL, "%s", e.text);
 }
 
 Test(output, takes_only_a_number_for_a_restart_count)
