@@ -84,11 +84,13 @@ PUBLIC int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 		return 0;
 	notice_begin(&plugin.notice, &plugin.request, plugin.asked);
 	if (spank_context() == S_CTX_REMOTE) {
+		plugin.notice.wanted &= sl_env(sp, SUBMIT_UNHEARD) == NULL;
 		bool on = policy_apply(sp, &plugin.config, plugin.asked, &plugin.request, &plugin.notice);
 		step_begin(sp, &plugin.config, &plugin.request, on, &plugin.notice, &plugin.step);
 	}
 	if (spank_context() == S_CTX_LOCAL)
-		submit_prepare(&plugin.request, policy_may_trace(&plugin.config, plugin.asked, &plugin.request));
+		submit_prepare(&plugin.request, policy_may_trace(&plugin.config, plugin.asked, &plugin.request),
+			       &plugin.notice);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -53,8 +54,24 @@ static bool reports(const struct request *r)
 	return r->report == REPORT_SRUN && (local.own_allocation || isatty(STDERR_FILENO));
 }
 
-void submit_prepare(const struct request *r, bool wanted)
+/* Where none was open, srun's first socket has its number: the one that it listens at. */
+static bool is_heard(void)
 {
+	int listens = 0;
+	socklen_t len = sizeof(listens);
+	if (fcntl(STDERR_FILENO, F_GETFD) < 0)
+		return false;
+	return getsockopt(STDERR_FILENO, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) != 0 || listens == 0;
+}
+
+void submit_prepare(const struct request *r, bool wanted, struct notice *n)
+{
+	if (is_heard()) {
+		unsetenv(SUBMIT_UNHEARD);
+	} else {
+		n->wanted = false;
+		setenv(SUBMIT_UNHEARD, "1", 1);
+	}
 	local.own_allocation = getenv("SLURM_JOB_ID") == NULL;
 	if (getcwd(local.directory, sizeof(local.directory)) == NULL)
 		local.directory[0] = '\0';

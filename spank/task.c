@@ -179,6 +179,7 @@ void task_environment(spank_t sp, const struct config *c, const struct request *
 	uint32_t task = UINT32_MAX;
 	snprintf(library, sizeof(library), "%s/" TASK_TRACER, c->libdir);
 	sl_unsetenv(sp, SUBMIT_REPORTS);
+	sl_unsetenv(sp, SUBMIT_UNHEARD);
 	forget_outer(sp, library);
 	bool speaks = s->leads && sl_number(sp, S_TASK_ID, &task) && task == 0;
 	if (s->active && reads_tracer(c->libdir, n)) {

@@ -147,6 +147,16 @@ a_step_without_a_submit_directory_has_its_results_where_srun_is() {
 }
 
 # What all may write nobody could trust: so all may not.
+# Slurm ends no step of whose tasks' words srun has nowhere to write.
+a_step_whose_srun_has_no_standard_error_ends() {
+	local keys
+	for keys in out=/nonexistent on; do
+		# shellcheck disable=SC2016  # the inner shell expands
+		as_user timeout 60 bash -c 'srun -w n1 -n1 --mpitrace="$1" hostname 2>&-' bash "$keys" >"$CASE_DIR/out" || fails "srun: $?" || return
+		same "what the program says" n1 "$(cat "$CASE_DIR/out")" || return
+	done
+}
+
 who_lets_all_write_has_a_report_that_only_the_group_may_write() {
 	(umask 000 && as_user srun -w n1,n2 -N2 -n2 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err") || fails "srun: $?" || return
 	same "what is said" "ring done" "$(said "$CASE_DIR/err")" || return
