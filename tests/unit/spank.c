@@ -162,6 +162,17 @@ Test(config, replaces_the_host_name_and_reports_what_it_does_not_know)
 	cr_assert(c.default_on && c.libdir[0] == '/');
 }
 
+/* Slurm hands over the end of such a line with its last word. */
+Test(config, takes_a_line_that_ends_as_on_windows)
+{
+	struct config c;
+	char *args[] = {"spool=/s", "libexecdir=/opt/x\r"}, *alone[] = {"bindir=/b", "\r"};
+	cr_assert_null(config_parse(2, args, &c));
+	cr_assert_str_eq(c.libexecdir, "/opt/x");
+	cr_assert_null(config_parse(2, alone, &c));
+	cr_assert_str_eq(c.bindir, "/b");
+}
+
 /* ---- heterogeneous jobs ---- */
 
 static struct record part_of(const char *nodes, const char *count)
