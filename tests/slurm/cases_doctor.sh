@@ -53,11 +53,15 @@ root_is_told_that_its_steps_are_never_traced() {
 	contains "$CASE_DIR/out" "as an ordinary user"
 }
 
+one_spool_is_empty() {
+	[ -z "$(find "$STATE/one/live" -mindepth 1)" ]
+}
+
 on_one_spool() { # what the user gets, and what the doctor says
 	as_user srun -N2 -n4 --ntasks-per-node=2 --mpitrace=report=none "$RING" 5 >"$CASE_DIR/out" 2>"$CASE_DIR/err" || fails "exit code $?: $(cat "$CASE_DIR/err")" || return
 	contains "$CASE_DIR/out" "rank 0 of 4 got" || return
 	[ "$(grep -c mpitrace "$CASE_DIR/err")" -le 1 ] || fails "lines of ours: $(cat "$CASE_DIR/err")" || return
-	eventually "an empty spool" eval '[ -z "$(find "$STATE/one/live" -mindepth 1)" ]' || return
+	eventually "an empty spool" one_spool_is_empty || return
 	same "nodes that recorded" 1 "$(find "$(step_dir 0)" -name '*.mpic' | wc -l)" || return
 	as_user mpitrace finish "$(step_dir 0)" >/dev/null
 	same "ranks, nodes without a file, lost events" "(2, 1, 0)" \
