@@ -1,5 +1,5 @@
-/* multi_prog.c - see multi_prog.h. In: a user's text, "RANKS PROGRAM [ARGUMENT ...]" a line, RANKS as in 0-3,7 or * for all
- * (srun(1)).  Out: a name. Each byte is looked at a bounded number of times. */
+/* multi_prog.c - see multi_prog.h. In: a user's text, "RANKS PROGRAM [ARGUMENT ...]" a line, RANKS as in 0-3,7 or * for
+ * all (srun(1)).  Out: a name. Each byte is looked at a bounded number of times. */
 #include "base/multi_prog.h"
 
 #include <errno.h>

@@ -156,10 +156,9 @@ static void unlock(int dir_fd, int lock_fd)
  * other has come. */
 static bool complete(const struct finish *f, const struct traces *t, double unchanged_s)
 {
-	if (t->n == 0 || t->finished < t->n)
-		return false;
-	return f->nodes > 0 && t->finished >= f->nodes ? true
-						       : unchanged_s >= (f->nodes > 0 ? ABSENT_PATIENCE_S : SETTLE_S);
+	if (f->nodes > 0 && t->finished >= f->nodes)
+		return true; /* a node may have one without end beside, of an agent that was ended */
+	return t->n > 0 && t->finished == t->n && unchanged_s >= (f->nodes > 0 ? ABSENT_PATIENCE_S : SETTLE_S);
 }
 
 static double patience(const struct finish *f)

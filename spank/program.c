@@ -55,7 +55,8 @@ static bool has_capabilities(const char *path)
 						 caps.data[0].permitted != 0 || caps.data[1].permitted != 0);
 }
 
-/* Why the kernel tells the loader AT_SECURE of it, which then preloads nothing by a path (ld.so(8)); NULL: it does not. */
+/* Why the kernel tells the loader AT_SECURE of it, which then preloads nothing by a path (ld.so(8)); NULL: it does
+ * not. */
 static const char *rights(const char *path)
 {
 	struct stat st;
