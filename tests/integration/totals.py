@@ -269,7 +269,7 @@ def twins(t, folder):
     shutil.copy(one, twin)
     os.truncate(one, os.path.getsize(one) * 3 // 4)
     begin = time.monotonic()
-    run = finish(step, '--nodes', '2', '--wait', '600')
+    run = finish(step, '--nodes', '2', '--wait', '600', '--budget', '300')
     t.check('two files of one node: nobody waits for the one that has no end', time.monotonic() - begin < 300, run)
     t.check('the whole one is read, and the page says that the other is left out', run.returncode == PARTIAL and not is_from_totals(page_of(step)) and
             os.path.basename(one) in page_of(step) and 'left out' in page_of(step) and os.path.exists(step + '/job.mpix'), run)
