@@ -97,7 +97,7 @@ static int write_report(const struct analyze *a, const char *json, struct error 
 	return code;
 }
 
-/* Of a record of which nothing can be read the page says just that. */
+/* Of a record of which nothing can be read, or that is of several steps, the page says just that. */
 static char *unreadable(const struct error *e)
 {
 	cJSON *root = cJSON_CreateObject(), *coverage = json_object(root, "coverage");
@@ -126,7 +126,8 @@ static int look(const struct analyze *a, struct postproc_result *ret_result, str
 	if (!a->totals)
 		return postproc_analyze(a->paths, (size_t)a->npaths, a->mpix, a->nthreads, ret_result, e);
 	int code = postproc_totals(a->paths, (size_t)a->npaths, a->nthreads, ret_result, e);
-	if (code != -EBADMSG || (ret_result->json = unreadable(e)) == NULL)
+	bool is_said = code == -EBADMSG || code == -EINVAL;
+	if (!is_said || (ret_result->json = unreadable(e)) == NULL)
 		return code;
 	fprintf(stderr, "mpitrace analyze: %s\n", e->text);
 	return 0;

@@ -30,9 +30,13 @@ bool first_line_of(const char *command, char *ret_line, size_t cap_bytes);
 /* doctor_tracer.c */
 check_fn check_front, check_openmpi, check_mpich, check_abi, check_preload, check_clock, check_viewer;
 /* doctor_slurm.c */
-check_fn check_slurm, check_plugstack, check_slurmd, check_spool;
+check_fn check_slurm, check_plugstack, check_slurmd;
 /* Of the Slurm that is here, as it says it; false without one. */
 bool slurm_version(char *ret_line, size_t cap_bytes);
+/* Of a name in /proc. */
+bool is_slurmd(const char *pid);
+/* doctor_spool.c */
+check_fn check_spool;
 /* doctor_plugin.c */
 check_fn check_plugin;
 /* The plugin's file: the configured one, else where it would be. */
@@ -61,6 +65,7 @@ struct plugstack {
 	unsigned times;	       /* lines that name mpitrace.so, and that Slurm takes */
 	char plugin[PATH_MAX]; /* as written in the first of them, or in one that Slurm passes over */
 	struct config config;  /* its arguments, defaults for the rest */
+	bool spool_by_host;    /* spool= has a %n */
 	bool before_pyxis;     /* a container plugin comes behind us */
 	unsigned files;	       /* that were read */
 	struct verdict wrong;  /* what is, with file and line; VERDICT_OK: nothing */

@@ -17,6 +17,7 @@
 #define DEPTH_MAX 8
 #define FILES_MAX 1000 /* some that include all of them are read so many times more at each level */
 #define BLANKS " \t\r\n"
+#define SEPARATORS " \t\n" /* of plugstack.conf: there a '\r' belongs to the word before it */
 
 static void copy(char *to, size_t cap_bytes, const char *from)
 {
@@ -110,7 +111,7 @@ struct line {
 	unsigned number;
 	char *words[WORDS_MAX];
 	int n;
-	bool long_line;
+	bool long_line, carriage_return;
 };
 
 static void wrong_line(struct plugstack *p, const struct line *l, enum verdict_level level, const char *next,
@@ -163,6 +164,9 @@ static void take_plugin(struct plugstack *p, struct line *l)
 	const char *bad = config_parse(l->n - 2, l->words + 2, &p->config);
 	if (bad != NULL)
 		wrong_argument(p, l, bad);
+	for (int i = 2; i < l->n; i++)
+		if (strncmp(l->words[i], "spool=", 6) == 0)
+			p->spool_by_host = strstr(l->words[i], "%n") != NULL;
 	copy(p->plugin, sizeof(p->plugin), l->words[1]);
 }
 
@@ -210,6 +214,10 @@ static void take_line(struct plugstack *p, struct line *l, int depth)
 		kind++;
 	if (l->long_line)
 		wrong_line(p, l, VERDICT_BAD, "make it shorter", "longer than 4,094 bytes: Slurm cuts it in two");
+	if (l->carriage_return)
+		wrong_line(p, l, l->n == 1 || l->n == 2 ? VERDICT_BAD : VERDICT_WARN,
+			   "remove it from each line: sed -i 's/\\r$//'",
+			   "ends in a carriage return, which Slurm takes for a part of the last word");
 	if (l->n == 0)
 		return;
 	if (kind == 3)
@@ -223,9 +231,26 @@ static void take_line(struct plugstack *p, struct line *l, int depth)
 		take_plugin(p, l);
 }
 
+static void split(char *text, struct line *l)
+{
+	char *save;
+	l->n = 0;
+	text[strcspn(text, "#")] = '\0';
+	for (char *w = strtok_r(text, SEPARATORS, &save); w != NULL && l->n < WORDS_MAX;
+	     w = strtok_r(NULL, SEPARATORS, &save))
+		l->words[l->n++] = w;
+	char *last = l->n > 0 ? l->words[l->n - 1] : "";
+	size_t len = strlen(last);
+	l->carriage_return = len > 0 && last[len - 1] == '\r';
+	if (l->carriage_return)
+		last[len - 1] = '\0';
+	if (l->carriage_return && len == 1)
+		l->n--;
+}
+
 static void read_file(struct plugstack *p, const char *path, int depth)
 {
-	char text[LINE_BYTES], what[PATH_MAX + 256], *save;
+	char text[LINE_BYTES], what[PATH_MAX + 256];
 	struct line l = {.file = path};
 	struct hindrance h;
 	if (path_hinders(path, PATH_READ, &h)) {
@@ -241,12 +266,8 @@ static void read_file(struct plugstack *p, const char *path, int depth)
 	}
 	while (f != NULL && fgets(text, sizeof(text), f) != NULL) {
 		l.number++;
-		l.n = 0;
 		l.long_line = strlen(text) == sizeof(text) - 1 && text[sizeof(text) - 2] != '\n';
-		text[strcspn(text, "#")] = '\0';
-		for (char *w = strtok_r(text, BLANKS, &save); w != NULL && l.n < WORDS_MAX;
-		     w = strtok_r(NULL, BLANKS, &save))
-			l.words[l.n++] = w;
+		split(text, &l);
 		take_line(p, &l, depth);
 	}
 	if (f != NULL)

@@ -1,4 +1,4 @@
-/* doctor_slurm.c - checks of the Slurm side: version, plugstack.conf, running slurmd, spool. */
+/* doctor_slurm.c - checks of the Slurm side: version, plugstack.conf, running slurmd. */
 #include "cli/cli.h"
 #include "cli/doctor.h"
 
@@ -60,19 +60,26 @@ void check_plugstack(struct verdict *v)
 }
 
 /* Debian's file is slurmd-wlm, behind a link: after `scontrol reconfigure` newer ones have that name. */
-static bool is_our_slurmd(const char *pid)
+bool is_slurmd(const char *pid)
 {
-	char path[300], name[64] = "", theirs[64] = "", ours[64] = "";
+	char path[300], name[64] = "";
+	if (pid[0] < '0' || pid[0] > '9')
+		return false;
 	snprintf(path, sizeof(path), "/proc/%s/comm", pid);
 	FILE *f = fopen(path, "re");
-	bool is_slurmd = f != NULL && fgets(name, sizeof(name), f) != NULL &&
-			 (strcmp(name, "slurmd\n") == 0 || strcmp(name, "slurmd-wlm\n") == 0);
+	bool is = f != NULL && fgets(name, sizeof(name), f) != NULL &&
+		  (strcmp(name, "slurmd\n") == 0 || strcmp(name, "slurmd-wlm\n") == 0);
 	if (f != NULL)
 		fclose(f);
+	return is;
+}
+
+/* One of another mount namespace (a container, a test cluster) sees other files than we do. */
+static bool is_our_slurmd(const char *pid)
+{
+	char path[300], theirs[64] = "", ours[64] = "";
 	snprintf(path, sizeof(path), "/proc/%s/ns/mnt", pid);
-	/* One of another mount namespace (a container, a test cluster) sees other files than we do.
-	 */
-	return is_slurmd && readlink(path, theirs, sizeof(theirs) - 1) > 0 &&
+	return is_slurmd(pid) && readlink(path, theirs, sizeof(theirs) - 1) > 0 &&
 	       readlink("/proc/self/ns/mnt", ours, sizeof(ours) - 1) > 0 && strcmp(theirs, ours) == 0;
 }
 
@@ -115,7 +122,7 @@ void check_slurmd(struct verdict *v)
 	verdict_say(v, VERDICT_OK, NULL, "no slurmd on this host");
 	DIR *d = opendir("/proc");
 	while (d != NULL && (entry = readdir(d)) != NULL) {
-		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || !is_our_slurmd(entry->d_name))
+		if (!is_our_slurmd(entry->d_name))
 			continue;
 		long since = started(entry->d_name);
 		if (there && since > 0 && since < st.st_ctime)
@@ -130,42 +137,4 @@ void check_slurmd(struct verdict *v)
 	}
 	if (d != NULL)
 		closedir(d);
-}
-
-static bool is_below(const char *path, const char *dir)
-{
-	size_t n = strlen(dir);
-	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
-void check_spool(struct verdict *v)
-{
-	struct plugstack p;
-	struct stat st;
-	char parent[PATH_MAX];
-	struct hindrance h;
-	plugstack_read(&p);
-	snprintf(parent, sizeof(parent), "%s", p.config.spool);
-	char *slash = strrchr(parent, '/');
-	if (slash != NULL && slash != parent)
-		*slash = '\0';
-	if (is_below(p.config.spool, "/tmp") || is_below(p.config.spool, "/dev/shm"))
-		verdict_say(v, VERDICT_BAD, "choose spool=/var/spool/mpitrace",
-			    "%s: Slurm's job_container/tmpfs hides this directory from jobs", p.config.spool);
-	else if (stat(p.config.spool, &st) == 0 && (st.st_uid != 0 || (st.st_mode & 022) != 0 || !S_ISDIR(st.st_mode)))
-		verdict_say(v, VERDICT_BAD, "chown root and chmod 0711, so that nobody else can write to it",
-			    "%s: owner %u, mode %04o: the plugin refuses it", p.config.spool, (unsigned)st.st_uid,
-			    (unsigned)st.st_mode & 07777);
-	else if (p.times > 0 &&
-		 path_hinders(stat(p.config.spool, &st) == 0 ? p.config.spool : parent, PATH_ENTER, &h) &&
-		 h.next[0] != '\0')
-		verdict_say(v, h.some ? VERDICT_WARN : VERDICT_BAD, h.next,
-			    "%s: where their ranks cannot reach the spool nothing is traced", h.what);
-	else if (stat(p.config.spool, &st) == 0)
-		verdict_say(v, VERDICT_OK, NULL, "%s", p.config.spool);
-	else if (p.times > 0 && stat(parent, &st) != 0)
-		verdict_say(v, VERDICT_BAD, "make it on every node, owned by root",
-			    "%s, the parent of the spool, does not exist", parent);
-	else
-		verdict_say(v, VERDICT_OK, NULL, "%s will be made by the first step", p.config.spool);
 }

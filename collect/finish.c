@@ -152,14 +152,19 @@ static void unlock(int dir_fd, int lock_fd)
 	close(lock_fd);
 }
 
+/* A node may have one without end beside, of an agent that was ended. */
+static bool all_nodes_finished(const struct finish *f, const struct traces *t)
+{
+	return f->nodes > 0 && t->finished >= f->nodes;
+}
+
 /* Nothing more can be expected: all nodes' traces have their end, or those that are there have, and for a while no
  * other has come. */
 static bool complete(const struct finish *f, const struct traces *t, double unchanged_s)
 {
-	if (t->n == 0 || t->finished < t->n)
-		return false;
-	return f->nodes > 0 && t->finished >= f->nodes ? true
-						       : unchanged_s >= (f->nodes > 0 ? ABSENT_PATIENCE_S : SETTLE_S);
+	if (all_nodes_finished(f, t))
+		return true;
+	return t->n > 0 && t->finished == t->n && unchanged_s >= (f->nodes > 0 ? ABSENT_PATIENCE_S : SETTLE_S);
 }
 
 static double patience(const struct finish *f)
@@ -344,7 +349,7 @@ static void take_mode(int dir_fd, const struct traces *t)
 /* The page from totals, then the whole analysis, if it may be made here and now. */
 static int report(const struct finish *f, int dir_fd, const struct traces *t, bool whole, struct error *e)
 {
-	unsigned growing = traces_growing(t, AT_WORK_S);
+	unsigned growing = all_nodes_finished(f, t) ? 0 : traces_growing(t, AT_WORK_S);
 	double needs_s = estimate_s(t->events);
 	bool page = make_page(f, dir_fd, t);
 	if (stopped) {

@@ -76,7 +76,7 @@ static const char *value_of(const char *argument, const char *key)
 	return strncmp(argument, key, n) == 0 && argument[n] == '=' ? argument + n + 1 : NULL;
 }
 
-static bool apply(const char *argument, struct config *c)
+static bool apply_known(const char *argument, struct config *c)
 {
 	const char *v;
 	struct {
@@ -109,6 +109,17 @@ static bool apply(const char *argument, struct config *c)
 		if ((v = value_of(argument, words[i].key)) != NULL)
 			return take_word(v, words[i].no, words[i].yes, words[i].to);
 	return false;
+}
+
+/* Slurm hands over the '\r' of a line that ends as on Windows, with the last word. */
+static bool apply(const char *argument, struct config *c)
+{
+	char text[PATH_MAX + 64];
+	size_t len = strlen(argument);
+	if (len == 0 || argument[len - 1] != '\r')
+		return apply_known(argument, c);
+	int n = snprintf(text, sizeof(text), "%.*s", (int)(len - 1), argument);
+	return len == 1 || (n < (int)sizeof(text) && apply_known(text, c));
 }
 
 const char *config_parse(int argc, char **argv, struct config *ret_config)

@@ -20,6 +20,7 @@ static const struct {
 	[NOTICE_SETUP]         = {"runs untraced",                 "tell the cluster's administrators: mpitrace doctor, run there, finds the cause"},
 	[NOTICE_TRACER]        = {"runs untraced",                 "all users must be able to read it: mpitrace doctor, run there, finds the cause"},
 	[NOTICE_STATIC]        = {"runs untraced",                 "link it with MPI's shared libraries"},
+	[NOTICE_RIGHTS]        = {"runs untraced",                 "run a copy of it: cp makes one without such rights"},
 	[NOTICE_PLACE]         = {"no directory for the results",  "name another one with out=DIR"},
 	[NOTICE_SITE_PLACE]    = {"the results do not go to out=", "this site says where they go"},
 	[NOTICE_FLAVOUR]       = {"programs of one MPI library run untraced", "all users must be able to read it: mpitrace doctor, run there, finds the cause"},

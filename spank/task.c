@@ -1,16 +1,14 @@
 /* task.c - see task.h. In: the job's environment.  Out: LD_PRELOAD and MPITRACE_* in it. */
 #include "spank/task.h"
+#include "spank/program.h"
 #include "spank/redact.h"
 #include "spank/submit.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const ours[] = {"MPITRACE_DIR", "MPITRACE_MODE", "MPITRACE_BUDGET", "MPITRACE_STACK",
@@ -106,55 +104,6 @@ static void look_at_ranks(const char *ranks, struct notice *n)
 		notice_set(n, NOTICE_SETUP, "%s: %s, as seen from inside of the job", ranks, strerror(errno));
 }
 
-/* A program without an interpreter is one that the loader, and what is preloaded, never comes to. */
-static bool is_static(int fd)
-{
-	Elf64_Ehdr head;
-	Elf64_Phdr part;
-	struct stat st;
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
-	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    head.e_phentsize != sizeof(part))
-		return false;
-	for (unsigned i = 0; i < head.e_phnum; i++)
-		if (pread(fd, &part, sizeof(part), (off_t)(head.e_phoff + i * sizeof(part))) != sizeof(part) ||
-		    part.p_type == PT_INTERP)
-			return false;
-	return head.e_phnum > 0;
-}
-
-static int open_program(const char *path)
-{
-	return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
-
-/* As execvp(3) finds it. */
-static int open_in_path(spank_t sp, const char *name)
-{
-	const char *dirs = sl_env(sp, "PATH");
-	char path[PATH_MAX];
-	int fd = -1;
-	if (strchr(name, '/') != NULL)
-		return open_program(name);
-	while (fd < 0 && dirs != NULL && *dirs != '\0') {
-		size_t len = strcspn(dirs, ":");
-		if (snprintf(path, sizeof(path), "%.*s/%s", (int)len, dirs, name) < (int)sizeof(path))
-			fd = open_program(path);
-		dirs += len + (dirs[len] != '\0');
-	}
-	return fd;
-}
-
-static void look_at_program(spank_t sp, struct notice *n)
-{
-	char **argv;
-	int fd = sl_argv(sp, &argv) > 0 ? open_in_path(sp, argv[0]) : -1;
-	if (fd >= 0 && is_static(fd))
-		notice_set(n, NOTICE_STATIC, "%s is linked statically: no tracer can be preloaded into it", argv[0]);
-	if (fd >= 0)
-		close(fd);
-}
-
 static void set_tracer(spank_t sp, const char *library, const struct request *r, const struct step *s, struct notice *n)
 {
 	char ranks[PATH_MAX + 8], names[64];
@@ -185,7 +134,7 @@ void task_environment(spank_t sp, const struct config *c, const struct request *
 	if (s->active && reads_tracer(c->libdir, n)) {
 		set_tracer(sp, library, r, s, n);
 		if (speaks && s->step_id != STEP_BATCH)
-			look_at_program(sp, n);
+			program_look(sp, n);
 	}
 	notice_say_in_task(sp, n, s->node, s->job_id, s->step_id == STEP_BATCH, speaks);
 }

@@ -422,8 +422,8 @@ int part_coverage(struct analysis *a)
 	bool lacks = explain_untraced(s);
 	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 ||
 		  t.outside != 0 || t.unclear != 0 || t.left != 0 || t.forked != 0 || t.bare != 0 || t.named != 0 ||
-		  t.crowded != 0 || s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->damaged_bytes != 0 ||
-		  s->bad_blocks != 0;
+		  t.crowded != 0 || s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->files_left_out != 0 ||
+		  s->damaged_bytes != 0 || s->bad_blocks != 0;
 	a->as_wanted = !a->lost && t.unfinished == 0;
 	a->complete = a->as_wanted && t.lost == 0 && !s->totals;
 	explain_unmatched(s, &a->unmatched, &a->counts);

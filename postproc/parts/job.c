@@ -1,6 +1,9 @@
 /* job.c - "job": what ran, where, how long, and how it ended. */
+#include "base/multi_prog.h"
+#include "base/path.h"
 #include "postproc/analysis.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,6 +138,20 @@ static void put_outcome(cJSON *job, const struct outcome *o)
 							   : WEXITSTATUS(o->launcher_status));
 }
 
+/* Of `srun --multi-prog` the command is a file of programs and its text: then it is the one that the process ran. */
+static void put_program(cJSON *job, const cJSON *meta, const struct process *p)
+{
+	char name[PATH_MAX];
+	const cJSON *of_process = p != NULL ? p->meta : NULL;
+	const char *command = json_text(meta, "program", json_text(of_process, "exe", ""));
+	const char *text = cJSON_GetStringValue(cJSON_GetArrayItem(member(meta, "argv"), 1));
+	const char *runs = cJSON_GetStringValue(cJSON_GetArrayItem(member(of_process, "argv"), 0));
+	bool is_file = text != NULL && runs != NULL && strcmp(path_name(command), path_name(runs)) != 0 &&
+		       multi_prog_program(text, p->rank, name, sizeof(name)) &&
+		       strcmp(path_name(name), path_name(runs)) == 0;
+	json_put_text(job, "program", is_file ? name : command);
+}
+
 int part_job(struct analysis *a)
 {
 	static const char *const keys[] = {"cluster", "job_id", "step_id", "restart"};
@@ -146,7 +163,7 @@ int part_job(struct analysis *a)
 	cJSON *job = json_object(a->root, "job");
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		put_any(job, keys[i], member(meta, keys[i]));
-	json_put_text(job, "program", json_text(meta, "program", json_text(p == NULL ? NULL : p->meta, "exe", "")));
+	put_program(job, meta, p);
 	put_argv(job, cJSON_GetArraySize(argv) > 0 ? argv : member(meta, "argv"));
 	put_nodes(s, job);
 	json_put(job, "ranks", s->nranks);

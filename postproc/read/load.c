@@ -16,6 +16,7 @@
 
 struct paths {
 	VEC(char *) list;
+	bool named; /* one of them by the caller: the others are what lies in directories */
 };
 
 static void paths_done(struct paths *p)
@@ -73,6 +74,7 @@ static int find_files(char *const *paths, size_t n, struct paths *ret_paths, str
 		struct stat st;
 		if (stat(paths[i], &st) < 0)
 			return fail(e, -errno, "%s: %s", paths[i], strerror(errno));
+		ret_paths->named |= !S_ISDIR(st.st_mode);
 		int code = S_ISDIR(st.st_mode) ? add_directory(ret_paths, paths[i], e)
 					       : add_path(ret_paths, strdup(paths[i]));
 		if (code < 0)
@@ -152,39 +154,6 @@ static int open_node(struct step *s, const struct step_how *how, const char *pat
 	s->damaged_bytes += n.file.damaged_bytes;
 	s->unfinished_files += !n.file.finished;
 	return 0;
-}
-
-/* Files of two steps, or two of one node, cannot be joined. */
-static int check_pair(const struct node *a, const struct node *b, struct error *e)
-{
-	static const char *const keys[] = {"cluster", "job_id", "restart", "step_id"};
-	if (a->meta == NULL || b->meta == NULL)
-		return 0;
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		const cJSON *x = cJSON_GetObjectItemCaseSensitive(a->meta, keys[i]);
-		const cJSON *y = cJSON_GetObjectItemCaseSensitive(b->meta, keys[i]);
-		if (x != NULL && y != NULL && !cJSON_Compare(x, y, true))
-			return fail(e, -EINVAL,
-				    "%s and %s are of different steps (%s differs); analyse them "
-				    "separately",
-				    a->file.path, b->file.path, keys[i]);
-	}
-	if (strcmp(a->name, b->name) == 0)
-		return fail(e, -EINVAL, "%s and %s are both of node %s; give only one of them", a->file.path,
-			    b->file.path, a->name);
-	return 0;
-}
-
-static int check_nodes(const struct step *s, struct error *e)
-{
-	int code = 0;
-	for (size_t i = 1; i < s->nodes.n && code == 0; i++)
-		code = check_pair(&s->nodes.at[0], &s->nodes.at[i], e);
-	for (size_t i = 1; i < s->nodes.n && code == 0; i++)
-		for (size_t j = 1; j < i && code == 0; j++)
-			if (strcmp(s->nodes.at[i].name, s->nodes.at[j].name) == 0)
-				code = check_pair(&s->nodes.at[j], &s->nodes.at[i], e);
-	return code;
 }
 
 /* One process to read: a run of blocks of one file. */
@@ -280,7 +249,7 @@ int step_load_with(char *const *paths, size_t npaths, const struct step_how *how
 	if (code == 0 && s.nodes.n == 0)
 		code = fail(e, -EBADMSG, "%s", s.reasons.n > 0 ? s.reasons.at[0] : "no file of a step");
 	if (code == 0)
-		code = check_nodes(&s, e);
+		code = step_belong(&s, files.named, e);
 	if (code == 0)
 		code = read_processes(&s, how->nthreads, e);
 	if (code == 0)

@@ -4,6 +4,10 @@
 
 #include "postproc/read/step.h"
 
+/* belong.c: files of two steps are an error, and two of one node where somebody named them; in a directory one of these
+ * is left out, with a reason. 0 or -EINVAL. */
+int step_belong(struct step *s, bool named, struct error *e);
+
 /* thread.c: decode definitions, totals and events of blocks[0 .. n), one thread of p. Damage is
  * counted in p, not an error; -ENOMEM is. */
 int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f, const struct mpic_block *blocks,
@@ -24,6 +28,7 @@ int open_by_samples(struct step *s);
 /* An event of that thread ended then: what a sample saw before has returned. */
 void open_forget(struct process *p, uint32_t thread, int64_t at_ns);
 void process_done(struct process *p);
+void node_done(struct node *n); /* step.c */
 
 /* join.c: give process-local names the step's numbers. */
 int step_join(struct step *s, struct error *e);

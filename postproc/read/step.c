@@ -123,7 +123,7 @@ uint64_t step_events(const struct process *p)
 	return n;
 }
 
-static void node_done(struct node *n)
+void node_done(struct node *n)
 {
 	free(n->name);
 	cJSON_Delete(n->meta);

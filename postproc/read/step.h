@@ -287,6 +287,7 @@ struct step {
 	bool totals; /* events and samples were passed over: what follows from them alone is not known */
 	uint64_t damaged_bytes;
 	uint32_t unfinished_files, bad_blocks;
+	uint32_t files_left_out;      /* whose node has another */
 	VEC(char *) reasons;	      /* why the record is not complete, for people */
 	int64_t start_ns, runtime_ns; /* of the traced region */
 	/* When a rank advanced for the last time: runtime_ns, or the run stood still from then on (ends.h). */
@@ -297,7 +298,8 @@ struct step {
 };
 
 /* Read all files (and the .mpic files of directories) of one step. 0, or -errno with text:
- * -ENOENT no .mpic at all, -EBADMSG damaged or foreign, -EINVAL files that do not belong together.
+ * -ENOENT no .mpic at all, -EBADMSG damaged or foreign, -EINVAL files that do not belong together (of two of one node
+ * in a directory one is left out, with a reason).
  * The caller owns *ret_step until step_done(). */
 int step_load(char *const *paths, size_t npaths, unsigned nthreads, struct step *ret_step, struct error *e);
 /* How to read: all zero is as step_load() with one thread. */

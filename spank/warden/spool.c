@@ -137,14 +137,43 @@ void spool_end_run(int live_fd, const char *run)
 	close(fd);
 }
 
-static void forget_stale(int run_fd, const char *name)
+/* Somebody sees to what lies there: the slurmstepd that made it holds the directory, its warden a file (lock.h). */
+static bool is_in_use(int step_fd)
+{
+	if (flock(step_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		return true; /* before the other is tried: a warden that begins finds it free */
+	int fd = openat(step_fd, "warden", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	bool in_use = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	if (fd >= 0)
+		close(fd);
+	return in_use;
+}
+
+/* Of an earlier job with this number, whose epilog never ran. */
+static int forget_stale(int run_fd, const char *name, struct error *e)
 {
 	int fd = open_ours(run_fd, name, NULL);
 	if (fd < 0)
-		return;
+		return 0;
+	if (is_in_use(fd)) {
+		close(fd);
+		return fail(e, -EBUSY, "%s: another node records it in this spool; give each a spool of its own", name);
+	}
 	spool_unmount(fd);
 	close(fd);
 	remove_tree(run_fd, name);
+	return 0;
+}
+
+/* Held, so that nobody takes it for stale, until the last who has it ends; by one at a time. */
+static int make_held(int run_fd, const char *name, struct error *e)
+{
+	flock(run_fd, LOCK_EX);
+	int rc = forget_stale(run_fd, name, e);
+	int fd = rc < 0 ? rc : spool_make_directory(run_fd, name, e);
+	if (fd >= 0)
+		flock(fd, LOCK_EX | LOCK_NB);
+	return fd;
 }
 
 int spool_make_step(int live_fd, uint32_t job_id, uint32_t step_id, uid_t uid, gid_t gid, char ret_run[SPOOL_NAME_MAX],
@@ -156,8 +185,7 @@ int spool_make_step(int live_fd, uint32_t job_id, uint32_t step_id, uid_t uid, g
 	int run_fd = open_run(live_fd, job_id, ret_run, e);
 	if (run_fd < 0)
 		return run_fd;
-	forget_stale(run_fd, name); /* of an earlier job with this number, whose epilog never ran */
-	int step_fd = spool_make_directory(run_fd, name, e);
+	int step_fd = make_held(run_fd, name, e);
 	close(run_fd);
 	if (step_fd < 0)
 		return step_fd;

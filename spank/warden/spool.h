@@ -31,7 +31,7 @@ void spool_step_name(uint32_t step_id, char ret_name[SPOOL_NAME_MAX]);
 int spool_open(const char *spool, const char *area, bool make, struct error *e);
 /* Make live/<job>.<run>/step-<step>/ranks, replacing a stale one; ranks then belongs to uid:gid. A run of a job ends
  * with spool_end_run(); what comes later is the next one. *ret_run = "<job>.<run>". A descriptor of the step's
- * directory, or -errno with text. */
+ * directory, to be held while the step runs: else it is stale; or -errno with text, -EBUSY when another holds it. */
 int spool_make_step(int live_fd, uint32_t job_id, uint32_t step_id, uid_t uid, gid_t gid, char ret_run[SPOOL_NAME_MAX],
 		    struct error *e);
 /* Give the ranks directory a file system of its own, as large as the room allows: *ret_bytes. 0, or -errno with text:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 MPITRACE, TRACER, PLUGINS = os.environ["MPITRACE"], os.environ["TRACER"], os.environ["PLUGINS"]
 NOBODY = 65534
@@ -21,7 +22,7 @@ class Installation:
     """An installation that is right, below a directory of its own. Not in /tmp, where a spool is wrong."""
 
     def __init__(self, top):
-        self.top = top
+        self.top, self.running = top, []
         self.lib, self.bin, self.libexec = top + "/prefix/pmpi", top + "/prefix/bin", top + "/prefix/libexec/mpitrace"
         self.plugin = top + "/prefix/slurm/mpitrace.so"
         self.front, self.openmpi = self.lib + "/libmpitrace.so", self.lib + "/libmpitrace-openmpi.so"
@@ -57,6 +58,17 @@ class Installation:
 
     def line(self, word="optional", plugin=None, more="", **changed):
         write(self.plugstack, f"{word} {plugin or self.plugin} {self.arguments(**changed)} {more}\n")
+
+    def nodes(self, *names):
+        """What looks like a slurmd of each node."""
+        time.sleep(2.1)  # when a process began is known to a second, and the plugin is to be older
+        write(self.top + "/fake/slurmd", "#!/bin/sh\ncase $1 in -V) echo slurm-wlm 22.05.8 ;; *) read -r line ;; esac\n", 0o755)
+        self.running = [subprocess.Popen([self.top + "/fake/slurmd", "-N", name, "-f", self.conf], stdin=subprocess.PIPE) for name in names]
+
+
+    def end(self):
+        for process in self.running:
+            process.communicate()
 
     def doctor(self, *words, as_nobody=False):
         environment = {"PATH": f"{self.top}/fake:/usr/bin:/bin", "SLURM_CONF": self.conf}
@@ -136,6 +148,11 @@ KINDS = [
     ("a spool that is no whole path", lambda i: i.line(spool="mpitrace"), "plugstack", "warn", '"spool=mpitrace" has no valid value'),
     ("a word behind a blank", lambda i: i.line(more="= /x"), "plugstack", "warn", '"=" is unknown'),
     ("a line that is too long", lambda i: i.line(more="x" * 4096), "plugstack", "bad", "longer than 4,094 bytes"),
+    ("a line that ends as on Windows", lambda i: i.line(more="\r"), "plugstack", "warn", "plugstack.conf:1: ends in a carriage return"),
+    ("an argument that ends so", lambda i: write(i.plugstack, f"# as is\noptional {i.plugin} {i.arguments()}\r\n"), "plugstack", "warn",
+     "plugstack.conf:2: ends in a carriage return, which Slurm takes for a part of the last word"),
+    ("a path that ends so", lambda i: write(i.plugstack, f"optional {i.plugin} {i.arguments()}\noptional /x/spank_y.so\r\n"), "plugstack", "bad",
+     "plugstack.conf:2: ends in a carriage return"),
     ("an include that is not there", lambda i: open(i.plugstack, "a", encoding="utf-8").write("include more.conf\n"), "plugstack", "warn",
      "include more.conf: there is no such file"),
     ("includes in a circle", lambda i: open(i.plugstack, "a", encoding="utf-8").write("include plugstack.con[f]\n"), "plugstack", "bad", "include each other without end"),
@@ -202,7 +219,18 @@ KINDS = [
     ("a directory of programs that others may write", lambda i: os.chmod(i.libexec, 0o777), "programs", "bad", "who could replace what is in it"),
     ("a directory of programs that only root enters", lambda i: os.chmod(i.bin, 0o700), "programs", "bad", "bin (mode 0700) cannot be entered"),
     # the spool
-    ("a spool below /tmp", lambda i: i.line(spool="/tmp/mpitrace"), "spool", "bad", "/tmp/mpitrace: Slurm's job_container/tmpfs hides"),
+    ("a spool below /tmp, which jobs have of their own", lambda i: (i.line(spool="/tmp/mpitrace"), write(i.conf, "JobContainerType=job_container/tmpfs\n")), "spool", "bad",
+     "/tmp/mpitrace: Slurm's job_container/tmpfs hides"),
+    ("a spool in what jobs have of their own", lambda i: (write(i.conf, "JobContainerType = job_container/tmpfs\n"),
+     write(i.top + "/etc/job_container.conf", f"AutoBasePath=true\nNodeName=n[1-9] BasePath=/x Dirs=/tmp,{i.top}/spool\n")), "spool", "bad", "job_container/tmpfs hides"),
+    ("a spool that is a link", lambda i: (os.mkdir(i.top + "/real"), os.symlink(i.top + "/real", i.spool)), "spool", "bad",
+     "spool/mpitrace is a symbolic link to "),
+    ("a spool that is a link to nothing", lambda i: os.symlink(i.top + "/absent", i.spool), "spool", "bad", "spool/mpitrace is a symbolic link, and the plugin follows none -> remove it"),
+    ("a directory in the spool that is another's", lambda i: (os.mkdir(i.spool), os.mkdir(i.spool + "/live"), os.chown(i.spool + "/live", NOBODY, NOBODY)), "spool", "bad",
+     "mpitrace/live: owner 65534, mode 0755: the plugin refuses it"),
+    ("two nodes with one spool", lambda i: i.nodes("n1", "n2"), "spool", "warn", "is the spool of two nodes of this host"),
+    ("two nodes with one spool, which is named by their host", lambda i: (i.line(spool=i.spool + "-%n"), i.nodes("n1", "n2")), "spool", "warn",
+     "is the spool of two nodes of this host"),
     ("a spool below what is not there", lambda i: i.line(spool=i.top + "/absent/mpitrace"), "spool", "bad", "absent, the parent of the spool, does not exist"),
     ("a spool that is another's", lambda i: (os.mkdir(i.spool), os.chown(i.spool, NOBODY, NOBODY)), "spool", "bad", "owner 65534, mode 0755: the plugin refuses it"),
     ("a spool that others may write", lambda i: (os.mkdir(i.spool), os.chmod(i.spool, 0o777)), "spool", "bad", "mode 0777: the plugin refuses it"),
@@ -226,6 +254,10 @@ RIGHT = [
     ("told by PlugStackConfig", lambda i: (os.rename(i.plugstack, i.top + "/etc/other.conf"), write(i.conf, f"PlugStackConfig = {i.top}/etc/other.conf\n"))),
     ("behind a link", lambda i: (os.symlink(i.top + "/prefix", i.top + "/link"), i.line(plugin=i.top + "/link/slurm/mpitrace.so", libdir=i.top + "/link/pmpi"))),
     ("with the tracer copied elsewhere", moved_library),
+    ("with a spool below /tmp, which all have", lambda i: i.line(spool="/tmp/mpitrace")),
+    ("with a spool that jobs see", lambda i: (i.line(spool="/tmp/mpitrace"), write(i.conf, "JobContainerType=job_container/tmpfs\n"),
+     write(i.top + "/etc/job_container.conf", "BasePath=/x # Dirs=/tmp\nDirs=/dev/shm,/tmp/x\n"))),
+    ("with one node", lambda i: i.nodes("n1", "n1")),
     ("with a spool of its own", lambda i: (os.mkdir(i.spool), os.chmod(i.spool, 0o711))),
     ("with a comment behind the line", lambda i: i.line(more="# spol=/x")),
     ("of another patch level of Slurm", lambda i: i.slurm("slurm 22.05.11")),
@@ -262,6 +294,7 @@ def broken(kind, usual, as_nobody=False):
         i = new(top)
         breaks(i)
         done = i.doctor("--json", as_nobody=as_nobody)
+        i.end()
         checks = rows(done)
     wrong = differs(checks, usual)
     check = checks[name]
@@ -282,6 +315,7 @@ def right(breaks, usual):
         i = new(top)
         breaks(i)
         done = i.doctor("--json")
+        i.end()
         wrong = differs(rows(done), usual or rows(done))
     if wrong or done.returncode != 0:
         return f"exit code {done.returncode}: {[(name, text(check)) for name, check in wrong.items()]}"

@@ -11,6 +11,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import time
 
 import contract
 from trace import FLAVOURS, MPITRACE, Place, Tests
@@ -104,6 +105,10 @@ def programs(t, place):
     place.traced(4, place.compile('deaths.c'), 'segv', name='died')
     totals, _ = agrees(t, 'a rank that dies under ' + place.flavour, place.dir + '/out/died.mpic')
     t.check('a rank that dies: it is said', [i for i in totals['issues'] if i['issue'] == 'death'], totals['issues'])
+    step = generate(place.dir + '/t', 'halo', 4, 1, 100)
+    shutil.copy(place.dir + '/out/died.mpic', step)
+    run = finish(step)
+    t.check('files of two steps: the page says so', run.returncode == BAD_INPUT and 'are of different steps' in page_of(step), run)
 
 
 def blocks(data):
@@ -256,6 +261,20 @@ def damaged(t, folder):
     t.check('nor of empty ones', finish(step).returncode == BAD_INPUT and 'cannot be read' in page_of(step))
 
 
+def twins(t, folder):
+    """Two files of one node: an agent that was ended and one that came after it."""
+    step = generate(folder + '/t', 'halo', 4, 2, 2000)
+    one = sorted(files_of(step))[0]
+    twin = one.replace('.mpic', '.2.mpic')
+    shutil.copy(one, twin)
+    os.truncate(one, os.path.getsize(one) * 3 // 4)
+    begin = time.monotonic()
+    run = finish(step, '--nodes', '2', '--wait', '600', '--budget', '300')
+    t.check('two files of one node: nobody waits for the one that has no end', time.monotonic() - begin < 300, run)
+    t.check('the whole one is read, and the page says that the other is left out', run.returncode == PARTIAL and not is_from_totals(page_of(step)) and
+            os.path.basename(one) in page_of(step) and 'left out' in page_of(step) and os.path.exists(step + '/job.mpix'), run)
+
+
 def by_hand(t, folder):
     step = generate(folder + '/t', 'halo', 4, 1, 2000)
     run = subprocess.run([MPITRACE, 'analyze', '--totals', step, '--report', folder + '/page.html'], capture_output=True)
@@ -274,6 +293,7 @@ def main():
     killed_between(t, folder)
     killed_while_writing(t, folder)
     damaged(t, folder)
+    twins(t, folder)
     by_hand(t, folder)
     shutil.rmtree(folder, ignore_errors=True)
     for flavour in FLAVOURS:

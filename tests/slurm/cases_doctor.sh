@@ -52,3 +52,32 @@ root_is_told_that_its_steps_are_never_traced() {
 	same "exit code" 2 "$?" || return
 	contains "$CASE_DIR/out" "as an ordinary user"
 }
+
+one_spool_is_empty() {
+	[ -z "$(find "$STATE/one/live" -mindepth 1)" ]
+}
+
+on_one_spool() { # what the user gets, and what the doctor says
+	as_user srun -N2 -n4 --ntasks-per-node=2 --mpitrace=report=none "$RING" 5 >"$CASE_DIR/out" 2>"$CASE_DIR/err" || fails "exit code $?: $(cat "$CASE_DIR/err")" || return
+	contains "$CASE_DIR/out" "rank 0 of 4 got" || return
+	[ "$(grep -c mpitrace "$CASE_DIR/err")" -le 1 ] || fails "lines of ours: $(cat "$CASE_DIR/err")" || return
+	eventually "an empty spool" one_spool_is_empty || return
+	same "nodes that recorded" 1 "$(find "$(step_dir 0)" -name '*.mpic' | wc -l)" || return
+	as_user mpitrace finish "$(step_dir 0)" >/dev/null
+	same "ranks, nodes without a file, lost events" "(2, 1, 0)" \
+		"$(analysis 0 'a["coverage"]["ranks_seen"], len(a["coverage"]["nodes_missing"]), a["coverage"]["events_lost"]')" || return
+	as_user srun -N2 -n4 --mpitrace=quiet,report=none,out="$CASE_DIR/quiet" "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || return
+	same "lines of ours with quiet" "" "$(grep mpitrace "$CASE_DIR/err")" || return
+	SLURM_CONF=$STATE/slurm.conf as_admin mpitrace doctor >"$CASE_DIR/said" # that of the head
+	contains "$CASE_DIR/said" "$STATE/one is the spool of two nodes of this host, n"
+}
+
+# Each would take the other's directory for one that an earlier job left.
+two_nodes_with_one_spool_leave_each_other_alone() {
+	local rc
+	as_admin install -d -m 0711 "$STATE/one"
+	with_plugin_arguments "spool=$STATE/one" on_one_spool
+	rc=$?
+	as_admin rm -rf "$STATE/one"
+	return $rc
+}

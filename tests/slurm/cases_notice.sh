@@ -25,6 +25,10 @@ start_of_sbatch() { # OPTION PROGRAM...
 	as_user sbatch --wait "$option" -w n1 -n1 -o out.txt -e err.txt job.sh >/dev/null 2>&1
 }
 
+start_multi_prog() { # OPTION PROGRAMS
+	as_user srun -w n1 -n1 "$1" --multi-prog "$2" >"$CASE_DIR/out.txt" 2>"$CASE_DIR/err.txt" </dev/null
+}
+
 # What is said must be one line with TEXT, whatever the way; nothing with quiet. `before` comes before each job.
 told() { # TEXT KEYS [WAYS]
 	local way ways=${3:-$WAYS}
@@ -100,6 +104,30 @@ a_program_that_is_linked_statically_is_told() {
 	printf '#include <stdio.h>\nint main(void) { fputs("ring done\\n", stderr); return puts("rank 0 of 1 got 0") < 0; }\n' | gcc -static -x c -o "$RING" - || return
 	told "runs untraced on n1: $RING is linked statically" "" || return
 	with_plugin_arguments "default=on report_seconds=300" not_told
+}
+
+# The loader preloads nothing into what has other rights than who runs it.
+a_program_with_rights_of_its_own_is_told() {
+	local RING=$CASE_DIR/own_rights
+	gcc -x c -o "$RING" - <<<'#include <stdio.h>
+		int main(void) { fputs("ring done\n", stderr); return puts("rank 0 of 1 got 0") < 0; }' || return
+	as_admin chmod 4755 "$RING" # root's, which is not who runs it
+	told "runs untraced on n1: $RING is set-user-id" "" foreground || return
+	as_admin chmod 0755 "$RING"
+	! command -v setcap >/dev/null || {
+		as_admin setcap cap_net_raw+ep "$RING"
+		told "runs untraced on n1: $RING has file capabilities" "" foreground || return
+	}
+	with_plugin_arguments "default=on report_seconds=300" not_told
+}
+
+# It is in a file whose name stands where else the program does.
+a_static_program_of_a_multi_prog_step_is_told() {
+	local RING=programs
+	printf '#include <stdio.h>\nint main(void) { fputs("ring done\\n", stderr); return puts("rank 0 of 1 got 0") < 0; }\n' |
+		gcc -static -x c -o "$CASE_DIR/static" - || return
+	printf '# ranks and programs\n* ./static 5\n' >"$CASE_DIR/programs"
+	told "runs untraced on n1: ./static is linked statically" "" multi_prog
 }
 
 a_warden_that_is_missing_is_told() {

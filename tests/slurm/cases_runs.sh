@@ -20,7 +20,8 @@ the_programs_of_a_multi_prog_step_are_one_report() {
 	cp "$RING" "$CASE_DIR/other"
 	printf '0-1 %s 20\n2-3 ./other 20\n' "$RING" >"$CASE_DIR/programs"
 	as_user srun -N2 -n4 --mpitrace --multi-prog programs >/dev/null 2>&1 || fails "srun: $?" || return
-	is_whole 0 4 80
+	is_whole 0 4 80 || return
+	same "what is named as the program" "$RING" "$(analysis 0 'a["job"]["program"]')"
 }
 
 # srun of several components of Slurm 22.05 at times waits for ever, after its step, for a thread of its PMIx plugin that is none any

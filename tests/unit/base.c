@@ -7,6 +7,7 @@
 #include "base/cursor.h"
 #include "base/json.h"
 #include "base/json_quote.h"
+#include "base/multi_prog.h"
 #include "base/shell_word.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -416,4 +417,42 @@ Test(error, a_name_in_it_commands_no_terminal)
 			  "31m\xc3\xa9"),
 		     -2);
 	cr_assert_str_eq(e.text, "a?b?[31m???31m\xc3\xa9: cannot open");
+}
+
+/* ---- the file of srun --multi-prog ---- */
+
+Test(multi_prog, names_the_program_of_a_task)
+{
+	static const struct {
+		const char *text;
+		uint32_t task;
+		const char *name; /* NULL: none is told */
+	} cases[] = {
+		{"0 ./a x\n1-3,7 b\n* /c/d\n", 0, "./a"},
+		{"0 ./a x\n1-3,7 b\n* /c/d\n", 3, "b"},
+		{"0 ./a x\n1-3,7 b\n* /c/d\n", 7, "b"},
+		{"0 ./a x\n1-3,7 b\n* /c/d\n", 4, "/c/d"},
+		{"# 0 x\n\n  \t0\t  a\r\n", 0, "a"},
+		{"0 a", 0, "a"},
+		{"0 a \\\n1 b\n1 c\n", 1, "c"},
+		{"0 a\n", 1, NULL},
+		{"0\n1 a", 0, NULL},
+		{"0-", 0, NULL},
+		{"0-1x a", 0, NULL},
+		{"0,, a", 1, NULL},
+		{"0 'a b'\n", 0, NULL},
+		{"* prog%t\n", 0, NULL},
+		{"99999999999999999999999 a", 0, NULL},
+		{"echo a", 0, NULL},
+		{"** a", 0, NULL},
+		{"", 0, NULL},
+		{"0 12345678", 0, NULL},
+		{"0 1234567", 0, "1234567"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char name[8] = "";
+		bool is = multi_prog_program(cases[i].text, cases[i].task, name, sizeof(name));
+		cr_expect_eq(is, cases[i].name != NULL, "case %zu: %s", i, name);
+		cr_expect_str_eq(name, cases[i].name != NULL ? cases[i].name : "", "case %zu", i);
+	}
 }

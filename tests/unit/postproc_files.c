@@ -140,16 +140,54 @@ Test(files, a_missing_node_is_named_where_the_list_of_nodes_tells)
 	}
 }
 
+/* n0.mpic of a directory, and another of that node, of which the last bytes are missing. */
+static char *with_a_twin(const char *name, int cut_bytes)
+{
+	char *dir = written(-1), command[1200];
+	snprintf(command, sizeof(command), "cp %s/n0.mpic %s/%s && truncate -s -%d %s/%s", dir, dir, name, cut_bytes,
+		 dir, name);
+	cr_assert_eq(system(command), 0);
+	return dir;
+}
+
 Test(files, two_files_of_one_node_are_refused_by_name)
 {
 	struct error e;
-	char *dir = written(-1), copy[1200];
-	snprintf(copy, sizeof(copy), "cp %s/n0.mpic %s/again.mpic", dir, dir);
-	cr_assert_eq(system(copy), 0);
-	cr_expect_eq(run(dir, NULL, NULL, &e), -EINVAL);
+	char *dir = with_a_twin("again.mpic", 0), one[1200], two[1200], *paths[] = {one, two};
+	struct postproc_result result;
+	snprintf(one, sizeof(one), "%s/n0.mpic", dir);
+	snprintf(two, sizeof(two), "%s/again.mpic", dir);
+	cr_expect_eq(postproc_analyze(paths, 2, NULL, 1, &result, &e), -EINVAL);
 	cr_expect_not_null(strstr(e.text, "again.mpic"));
 	cr_expect_not_null(strstr(e.text, "node n0"));
 	remove_directory(dir);
+}
+
+/* An agent that was ended, and one that came after it, may have left one each. */
+Test(files, of_two_files_of_one_node_in_a_directory_the_whole_one_is_read)
+{
+	static const struct {
+		const char *name;
+		int cut_bytes;
+	} twins[] = {{"again.mpic", 0}, {"n0.2.mpic", 0}, {"again.mpic", 300}, {"n0.2.mpic", 300}};
+	for (size_t i = 0; i < sizeof(twins) / sizeof(twins[0]); i++) {
+		char *dir = with_a_twin(twins[i].name, twins[i].cut_bytes), wanted[1400];
+		struct postproc_result result = {0};
+		struct error e = {""};
+		cr_assert_eq(postproc_analyze(&dir, 1, NULL, 1, &result, &e), 0, "%s", e.text);
+		cJSON *root = cJSON_Parse(result.json);
+		snprintf(wanted, sizeof(wanted), "%s/%s (", dir, twins[i].name);
+		const char *reason = cJSON_GetStringValue(cJSON_GetArrayItem(node_at(root, "coverage.reasons"), 0));
+		cr_assert_not_null(reason);
+		cr_expect_eq(strncmp(reason, wanted, strlen(wanted)), 0, "%s", reason);
+		cr_expect_not_null(strstr(reason, "is of node n0, too, and left out: "), "%s", reason);
+		cr_expect(cJSON_IsFalse(node_at(root, "coverage.complete")));
+		cr_expect_eq(at_path(root, "coverage.ranks_seen"), at_path(root, "coverage.ranks_expected"));
+		cr_expect_eq(cJSON_GetArraySize(node_at(root, "coverage.nodes_missing")), 0);
+		cJSON_Delete(root);
+		free(result.json);
+		remove_directory(dir);
+	}
 }
 
 Test(files, files_of_two_steps_are_refused)

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 /* ---- the mock: one environment ---- */
@@ -36,13 +37,13 @@ const char *sl_env(spank_t sp, const char *name)
 	return NULL;
 }
 
-static char *program[2]; /* what the tasks run */
+static char *program[3]; /* what the tasks run */
 
 int sl_argv(spank_t sp, char ***ret_argv)
 {
 	(void)sp;
 	*ret_argv = program;
-	return program[0] != NULL;
+	return (program[0] != NULL) + (program[1] != NULL);
 }
 
 int sl_node_index(const char *list, const char *node)
@@ -56,13 +57,14 @@ void sl_verbose(const char *fmt, ...)
 	(void)fmt;
 }
 
+static uint32_t task_of_step;
+
 /* The first task of a node. */
 bool sl_number(spank_t sp, spank_item_t item, uint32_t *ret_value)
 {
 	(void)sp;
-	if (item == S_TASK_ID)
-		*ret_value = 0;
-	return item == S_TASK_ID;
+	*ret_value = item == S_TASK_GLOBAL_ID ? task_of_step : 0;
+	return item == S_TASK_ID || item == S_TASK_GLOBAL_ID;
 }
 
 bool sl_unsetenv(spank_t sp, const char *name)
@@ -160,6 +162,17 @@ Test(config, replaces_the_host_name_and_reports_what_it_does_not_know)
 	cr_assert_str_eq(config_parse(4, args, &c), "frob");
 	cr_assert_str_eq(c.spool, wanted);
 	cr_assert(c.default_on && c.libdir[0] == '/');
+}
+
+/* Slurm hands over the end of such a line with its last word. */
+Test(config, takes_a_line_that_ends_as_on_windows)
+{
+	struct config c;
+	char *args[] = {"spool=/s", "libexecdir=/opt/x\r"}, *alone[] = {"bindir=/b", "\r"};
+	cr_assert_null(config_parse(2, args, &c));
+	cr_assert_str_eq(c.libexecdir, "/opt/x");
+	cr_assert_null(config_parse(2, alone, &c));
+	cr_assert_str_eq(c.bindir, "/b");
 }
 
 /* ---- heterogeneous jobs ---- */
@@ -584,6 +597,7 @@ static void make_program(const char *path, uint32_t part_type)
 	cr_assert_not_null(f);
 	fwrite(&head, sizeof(head), 1, f);
 	fwrite(&part, sizeof(part), 1, f);
+	fchmod(fileno(f), 0755);
 	fclose(f);
 }
 
@@ -609,6 +623,91 @@ Test(notice, of_a_program_that_is_linked_statically_names_it)
 			     i == 0 || i == 2, "case %d: %s", i, text);
 	}
 	unlink(path);
+}
+
+/* The rights of another, which only root can give. */
+Test(notice, of_a_program_with_rights_of_its_own_names_it)
+{
+	static const struct {
+		const char *what;
+		uid_t uid;
+		gid_t gid;
+		mode_t mode;
+		const char *said;
+	} cases[] = {
+		{"plain", 0, 0, 0755, NULL},
+		{"set-user-id to its own user", 0, 0, 04755, NULL},
+		{"set-user-id", 65534, 0, 04755,
+		 "mpitrace-test-program is set-user-id: nothing can be preloaded into it"},
+		{"unreadable", 65534, 0, 04711, "is set-user-id"},
+		{"set-group-id", 0, 65534, 02755, "mpitrace-test-program is set-group-id: "},
+		{"for locking", 0, 65534, 02644, NULL},
+	};
+	char path[PATH_MAX + 32];
+	snprintf(path, sizeof(path), "%s/mpitrace-test-program", step.dir);
+	program[0] = path;
+	if (getuid() != 0)
+		cr_skip_test("needs root");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		make_program(path, PT_INTERP);
+		cr_assert_eq(chown(path, cases[i].uid, cases[i].gid), 0);
+		cr_assert_eq(chmod(path, cases[i].mode), 0);
+		begin("", true);
+		task_environment(NULL, &here, &r, &step, &notice);
+		const char *text = said();
+		cr_assert(cases[i].said != NULL ? strstr(text, cases[i].said) != NULL : strstr(text, "set-") == NULL,
+			  "%s: %s", cases[i].what, text);
+	}
+	unlink(path);
+}
+
+Test(notice, of_a_program_with_file_capabilities_names_it)
+{
+	static const struct {
+		unsigned magic, permitted, inheritable;
+		bool said;
+	} cases[] = {{0x02000001, 1 << 13, 0, true}, {0x02000000, 1 << 13, 0, true}, {0x02000000, 0, 1 << 13, false}};
+	char path[PATH_MAX + 32];
+	snprintf(path, sizeof(path), "%s/mpitrace-test-program", step.dir);
+	program[0] = path;
+	make_program(path, PT_INTERP);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned caps[5] = {cases[i].magic, cases[i].permitted, cases[i].inheritable};
+		if (setxattr(path, "security.capability", caps, sizeof(caps), 0) != 0)
+			cr_skip_test("no file capabilities here");
+		begin("", true);
+		task_environment(NULL, &here, &r, &step, &notice);
+		const char *text = said();
+		cr_assert_eq(strstr(text, "has file capabilities: nothing can be preloaded") != NULL, cases[i].said,
+			     "case %zu: %s", i, text);
+	}
+	unlink(path);
+}
+
+/* Slurm hands over the file's name and its text. */
+Test(notice, of_a_multi_prog_step_names_the_program_of_its_task)
+{
+	char conf[PATH_MAX + 32], text[] = "0 /nonexistent\n1-2 ./mpitrace-test-program %t\n";
+	snprintf(conf, sizeof(conf), "%s/programs", step.dir);
+	cr_assert_eq(chdir(step.dir), 0);
+	make_program("mpitrace-test-program", PT_LOAD);
+	program[0] = conf;
+	program[1] = text;
+	for (int i = 0; i < 4; i++) { /* as it is, on the login node only, of another task, no such file */
+		FILE *f = fopen(conf, "we");
+		fputs(i == 3 ? "#!/bin/sh\n" : text, f);
+		fclose(f);
+		if (i == 1)
+			unlink(conf);
+		task_of_step = i == 2 ? 0 : 2;
+		begin("", true);
+		task_environment(NULL, &here, &r, &step, &notice);
+		const char *heard = said();
+		cr_assert_eq(strstr(heard, "n1: ./mpitrace-test-program is linked statically") != NULL, i < 2,
+			     "case %d: %s", i, heard);
+	}
+	unlink("mpitrace-test-program");
+	unlink(conf);
 }
 
 Test(notice, that_a_batch_script_was_told_is_not_told_again_by_its_steps)

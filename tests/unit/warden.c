@@ -137,6 +137,28 @@ Test(warden, what_an_earlier_job_left_under_that_name_is_gone)
 	cr_expect_not(there(below("spool/live/77.0/step-0/ranks/old.mpit")));
 }
 
+/* Two nodes of a host may have been given one spool: neither takes the other's step away, at work on it or at its
+ * end. */
+Test(warden, what_another_holds_under_that_name_stays)
+{
+	char run[SPOOL_NAME_MAX];
+	struct error e = {""};
+	int fd = spool_make_step(live_fd, 77, 0, USER, GROUP, run, NULL);
+	cr_assert_geq(fd, 0);
+	put(below("spool/live/77.0/step-0/ranks/theirs.mpit"), "x", USER, 0600);
+	cr_expect_eq(spool_make_step(live_fd, 77, 0, USER, GROUP, run, &e), -EBUSY);
+	cr_expect_not_null(strstr(e.text, "another node records it"), "%s", e.text);
+	int lock_fd = lock_take(fd, 0);
+	cr_assert_geq(lock_fd, 0);
+	close(fd);
+	cr_expect_eq(spool_make_step(live_fd, 77, 0, USER, GROUP, run, &e), -EBUSY, "its warden is at work");
+	cr_expect(there(below("spool/live/77.0/step-0/ranks/theirs.mpit")));
+	close(lock_fd);
+	fd = spool_make_step(live_fd, 77, 0, USER, GROUP, run, &e);
+	cr_expect_geq(fd, 0, "%s", e.text);
+	close(fd);
+}
+
 Test(warden, a_directory_that_others_may_write_or_own_is_refused)
 {
 	char run[SPOOL_NAME_MAX];
