@@ -129,6 +129,15 @@ void process_is_child(void)
 	forget();
 }
 
+/* As fork() says it; _Fork() and clone() say nothing. */
+static void leave_parent(void)
+{
+	bool was_on = stream_on;
+	process_is_child();
+	if (was_on)
+		segfile_leave();
+}
+
 /* A directory that is none of a step's hears nothing. */
 static void say_no_room(int rc)
 {
@@ -157,7 +166,7 @@ void process_begin(void)
 			stack_frames = frames < FRAMES_MAX ? (unsigned)frames : FRAMES_MAX;
 		}
 		stream_on = true;
-		pthread_atfork(NULL, NULL, process_is_child);
+		pthread_atfork(NULL, NULL, leave_parent);
 		if (stream_attach() == NULL) {
 			forget();
 			segfile_remove();

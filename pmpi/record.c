@@ -31,7 +31,7 @@ struct stream *span_attach(void)
 {
 	struct stream *s = stream_attach();
 	if (s == NULL && forked)
-		atomic_fetch_add_explicit(&segfile->calls_forked, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(segfile_calls_forked, 1, memory_order_relaxed);
 	else if (s == NULL && stream_on)
 		atomic_fetch_add_explicit(&segfile->calls_outside, 1, memory_order_relaxed);
 	else if (s == NULL)

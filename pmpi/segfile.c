@@ -20,6 +20,9 @@ static char path[PATH_MAX];
 static uint64_t next_offset = SEGFILE_HEAD_BYTES;
 static uint64_t spilled, spill_reused; /* segments; of the drained ones, those whose place was taken again */
 static atomic_flag lock = ATOMIC_FLAG_INIT;
+static void *mapped[SEGFILE_REGIONS_MAX]; /* where the regions are */
+_Atomic uint64_t *segfile_calls_forked;
+static bool is_left; /* this process is a child, and the file its parent's */
 
 static void lock_take(void)
 {
@@ -35,6 +38,10 @@ static void lock_give(void)
 static int open_again(const char *suffix, int flags)
 {
 	static char name[PATH_MAX + sizeof(SPILL_SUFFIX)]; /* under the lock: the stack may be a small one */
+	if (is_left) {
+		errno = EACCES;
+		return -1;
+	}
 	snprintf(name, sizeof(name), "%s%s", path, suffix);
 	return note_open(name, flags);
 }
@@ -83,6 +90,7 @@ void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_byte
 	}
 	if (at != NULL) {
 		segfile->regions[n] = (struct region){type, thread, next_offset, len_bytes};
+		mapped[n] = at;
 		next_offset += (len_bytes + page_bytes - 1) & -page_bytes;
 		/* Partner: the agent's acquire load in collect/process.c. */
 		atomic_store_explicit(&segfile->nregions, n + 1, memory_order_release);
@@ -156,7 +164,43 @@ int segfile_create(const char *dir)
 		return -ENOSPC;
 	}
 	segfile = at;
+	segfile_calls_forked = &segfile->calls_forked;
 	return 0;
+}
+
+/* What it writes there from now on nobody else sees. */
+static void make_private(void *at, uint64_t offset, size_t len_bytes, int fd)
+{
+	mmap(at, len_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, (off_t)offset);
+}
+
+/* A page of its own: until it is written to, the parent's changes would be seen in it (mmap(2)). */
+static void snapshot(volatile char *page)
+{
+	*page = *page;
+}
+
+void segfile_leave(void)
+{
+	int saved = errno, fd = open_again("", O_RDWR);
+	const uint64_t at = (uint64_t)((char *)segfile_calls_forked - (char *)segfile) & -page_bytes;
+	uint32_t n = atomic_load_explicit(&segfile->nregions, memory_order_relaxed);
+	char *shared = fd >= 0 ? mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at) : MAP_FAILED;
+	lock_give(); /* whoever had it is not here, or was interrupted by who forked */
+	is_left = true;
+	for (uint32_t i = 0; fd >= 0 && i < n; i++) {
+		make_private(mapped[i], segfile->regions[i].offset, segfile->regions[i].len_bytes, fd);
+		if (segfile->regions[i].type == REGION_THREAD)
+			snapshot(mapped[i]);
+	}
+	if (shared != MAP_FAILED) {
+		segfile_calls_forked =
+			(_Atomic uint64_t *)(void *)(shared + ((uintptr_t)segfile_calls_forked & (page_bytes - 1)));
+		make_private(segfile, 0, SEGFILE_HEAD_BYTES, fd);
+	}
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
 }
 
 void segfile_remove(void)

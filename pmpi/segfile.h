@@ -18,6 +18,11 @@ void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_byte
 			 bool prefault) HIDDEN COLD;
 /* Write a segment to the spill file. LOST_NOTHING, or why that is not possible. */
 enum lost_reason segfile_spill(const struct segment *segment) HIDDEN COLD;
+/* In a child, before anything else of it runs: it may be in the middle of what was ours to do (a signal's handler has
+ * forked), and goes on with a copy. Where the file cannot be opened any more it stays the parent's. */
+void segfile_leave(void) HIDDEN COLD;
+/* Of a child and its parent the same one. */
+extern _Atomic uint64_t *segfile_calls_forked HIDDEN;
 /* Remove the file again (MPI_Init failed). */
 void segfile_remove(void) HIDDEN COLD;
 

@@ -85,6 +85,18 @@ def forks_inside(t, place):
                     (more != () or c['events_lost'] == 0, c['calls_forked'], c['calls_left'], c['complete']), (True, 0, 0, True))
 
 
+def forks_anywhere(t, place):
+    """Nor do those that a signal's handler forks, wherever in the tracer or in MPI the signal has come."""
+    program, forks = place.compile('forks_anywhere.c'), 200
+    traced = run(place, MPITRACE, 'run', '--out', place.dir + '/out', '--name', 'anywhere', '--', program, str(forks))
+    n = int(traced.stdout)
+    a = place.analysis('anywhere')
+    c, calls = a['coverage'], operations(a)
+    t.equal('%s, forks anywhere: calls are exact, and no event is lost' % place.flavour,
+            ([calls.get('MPI_' + x) for x in ('Sendrecv', 'Comm_size', 'Finalize')], c['events_lost'], c['calls_left']), ([n, n, 1], 0, 0))
+    t.check('%s, forks anywhere: of children at most the call that was to come' % place.flavour, c['calls_forked'] <= forks, c)
+
+
 def inert(t, place):
     program = place.compile('nothing.c')
     traced = run(place, MPITRACE, 'run', '--out', place.dir + '/none', '--', program)
@@ -226,6 +238,7 @@ def main():
         with Place(flavour) as place:
             ends(t, place)
             forks_inside(t, place)
+            forks_anywhere(t, place)
             inert(t, place)
             hostile(t, place)
             killed(t, place)
