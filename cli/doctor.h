@@ -35,6 +35,8 @@ check_fn check_slurm, check_plugstack, check_slurmd;
 bool slurm_version(char *ret_line, size_t cap_bytes);
 /* Of a name in /proc. */
 bool is_slurmd(const char *pid);
+/* Is one at work on this host, or in this container? */
+bool has_slurmd(void);
 /* doctor_spool.c */
 check_fn check_spool;
 /* doctor_plugin.c */

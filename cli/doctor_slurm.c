@@ -83,6 +83,18 @@ static bool is_our_slurmd(const char *pid)
 	       readlink("/proc/self/ns/mnt", ours, sizeof(ours) - 1) > 0 && strcmp(theirs, ours) == 0;
 }
 
+bool has_slurmd(void)
+{
+	const struct dirent *entry;
+	bool has = false;
+	DIR *d = opendir("/proc");
+	while (d != NULL && !has && (entry = readdir(d)) != NULL)
+		has = is_our_slurmd(entry->d_name);
+	if (d != NULL)
+		closedir(d);
+	return has;
+}
+
 static long boot_time(void)
 {
 	char line[256];

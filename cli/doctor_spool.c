@@ -218,6 +218,10 @@ static bool is_unfit(const struct plugstack *p, const char *parent, struct verdi
 			    "%s: where their ranks cannot reach the spool nothing is traced", h.what);
 		return true;
 	}
+	if (!there && stat(parent, &st) != 0 && p->spool_by_host && !has_slurmd()) {
+		verdict_say(v, VERDICT_OK, NULL, "%s is looked at on nodes: no slurmd runs on this host", spool);
+		return true;
+	}
 	if (!there && stat(parent, &st) != 0) {
 		verdict_say(v, VERDICT_BAD, "make it on every node, owned by root",
 			    "%s, the parent of the spool, does not exist", parent);

@@ -16,8 +16,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define SUBMIT_VARIABLE "MPITRACE_SRUN_DIR"
-#define PLACE_VARIABLE "MPITRACE_SRUN_PLACE"
+#define SUBMIT_VARIABLE "SLURM_MPITRACE_SRUN_DIR"
+#define PLACE_VARIABLE "SLURM_MPITRACE_SRUN_PLACE"
 #define ASK_MS 1000u
 #define BOOT_CAP 40 /* with its '\0' */
 #define ZFS_MAGIC 0x2fc12fc1

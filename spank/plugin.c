@@ -19,6 +19,8 @@
 #include "spank/submit.h"
 #include "spank/task.h"
 
+#include <pthread.h>
+
 #define PUBLIC __attribute__((visibility("default")))
 
 #pragma GCC visibility push(default)
@@ -94,12 +96,16 @@ PUBLIC int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 	return 0;
 }
 
+/* Of a heterogeneous step each part has its thread, and all one environment: whoever comes second waits for it. */
 PUBLIC int slurm_spank_local_user_init(spank_t sp, int argc, char **argv)
 {
 	static bool seen;
+	static pthread_mutex_t one_part = PTHREAD_MUTEX_INITIALIZER;
 	(void)argc, (void)argv;
+	pthread_mutex_lock(&one_part);
 	if (first(&seen) && policy_expect(sp, &plugin.config, plugin.asked, &plugin.request))
 		submit_step_known(sp, &plugin.request, plugin.notice.wanted);
+	pthread_mutex_unlock(&one_part);
 	return 0;
 }
 

@@ -6,10 +6,11 @@
 #include "spank/notice.h"
 #include "spank/slurm.h"
 
-/* In the environment of a step whose srun makes its report; a hint, and taken out of the tasks'. */
-#define SUBMIT_REPORTS "MPITRACE_SRUN_REPORTS"
+/* In the environment of a step whose srun makes its report; a hint, and taken out of the tasks'. Names of this kind
+ * come through whatever --export says (srun(1)). */
+#define SUBMIT_REPORTS "SLURM_MPITRACE_SRUN_REPORTS"
 /* Of one that has no standard error: Slurm ends no step in which a task writes there, until it has been read. */
-#define SUBMIT_UNHEARD "MPITRACE_SRUN_UNHEARD"
+#define SUBMIT_UNHEARD "SLURM_MPITRACE_SRUN_UNHEARD"
 
 /* A job that is submitted from inside of a traced one is not traced for that. */
 void submit_forget_outer(void);

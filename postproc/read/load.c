@@ -131,13 +131,15 @@ static int open_file(const struct step_how *how, const char *path, struct mpic_f
 	return how->totals ? mpic_open_totals(path, ret_file, e) : mpic_open(path, ret_file, e);
 }
 
-static int open_node(struct step *s, const struct step_how *how, const char *path, struct error *e)
+/* What is in a directory nobody has named: one of which nothing can be read is left out, with its reason. */
+static int open_node(struct step *s, const struct step_how *how, bool named, const char *path, struct error *e)
 {
 	struct node n = {0};
 	struct error why;
 	int code = open_file(how, path, &n.file, &why);
-	if (code < 0 && code != -ENOMEM && how->pass_over_files) {
+	if (code < 0 && code != -ENOMEM && (how->pass_over_files || !named)) {
 		step_reason(s, "%s", why.text);
+		s->files_left_out++;
 		return 0;
 	}
 	if (code < 0)
@@ -242,7 +244,7 @@ int step_load_with(char *const *paths, size_t npaths, const struct step_how *how
 	int code = find_files(paths, npaths, &files, e);
 	progress_begin(&p, "opening", files.list.n);
 	for (size_t i = 0; i < files.list.n && code == 0; i++) {
-		code = open_node(&s, how, files.list.at[i], e);
+		code = open_node(&s, how, files.named, files.list.at[i], e);
 		progress_at(&p, i);
 	}
 	progress_end(&p);

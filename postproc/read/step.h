@@ -287,7 +287,7 @@ struct step {
 	bool totals; /* events and samples were passed over: what follows from them alone is not known */
 	uint64_t damaged_bytes;
 	uint32_t unfinished_files, bad_blocks;
-	uint32_t files_left_out;      /* whose node has another */
+	uint32_t files_left_out;      /* whose node has another, or that cannot be read */
 	VEC(char *) reasons;	      /* why the record is not complete, for people */
 	int64_t start_ns, runtime_ns; /* of the traced region */
 	/* When a rank advanced for the last time: runtime_ns, or the run stood still from then on (ends.h). */

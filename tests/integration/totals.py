@@ -247,7 +247,7 @@ def damaged(t, folder):
     with open(other, 'wb') as f:
         f.write(os.urandom(1000))
     run = finish(step)
-    t.check('a trace that cannot be read: the page has the others, and says so', run.returncode == BAD_INPUT and is_from_totals(page_of(step)) and
+    t.check('a trace that cannot be read: the page has the others, and says so', run.returncode == PARTIAL and not is_from_totals(page_of(step)) and
             os.path.basename(other) in page_of(step) and '2 of 4 ranks' in page_of(step), run)
     shutil.copy(other, one)
     os.remove(step + '/report.html')
@@ -275,6 +275,23 @@ def twins(t, folder):
             os.path.basename(one) in page_of(step) and 'left out' in page_of(step) and os.path.exists(step + '/job.mpix'), run)
 
 
+def strangers(t, folder):
+    """What nobody has named and nobody can read takes nothing away from what can be."""
+    step = generate(folder + '/t', 'halo', 4, 2, 2000)
+    for name, make in (('empty.mpic', lambda path: open(path, 'w').close()), ('directory.mpic', os.mkdir), ('fifo.mpic', os.mkfifo),
+                       ('dangling.mpic', lambda path: os.symlink('/nonexistent', path)),
+                       ('other.mpic', lambda path: shutil.copy(MPITRACE, path))):
+        path = step + '/' + name
+        make(path)
+        run = subprocess.run([MPITRACE, 'analyze', step, '-o', folder + '/s.mpix', '--report', folder + '/s.html'], capture_output=True, text=True)
+        with open(folder + '/s.html', encoding='utf-8') as f:
+            page = f.read()
+        t.check('%s beside the traces of a step: they are read, and it is said' % name, run.returncode == PARTIAL and name in page, run)
+        run = subprocess.run([MPITRACE, 'analyze', path, '-o', folder + '/s2.mpix'], capture_output=True, text=True)
+        t.check('%s by its name is refused' % name, run.returncode == BAD_INPUT and name in run.stderr, run)
+        os.rmdir(path) if name.startswith('directory') else os.remove(path)
+
+
 def by_hand(t, folder):
     step = generate(folder + '/t', 'halo', 4, 1, 2000)
     run = subprocess.run([MPITRACE, 'analyze', '--totals', step, '--report', folder + '/page.html'], capture_output=True)
@@ -294,6 +311,7 @@ def main():
     killed_while_writing(t, folder)
     damaged(t, folder)
     twins(t, folder)
+    strangers(t, folder)
     by_hand(t, folder)
     shutil.rmtree(folder, ignore_errors=True)
     for flavour in FLAVOURS:

@@ -1,5 +1,5 @@
-/* forks_anywhere.c FORKS - a timer's handler forks again and again, whatever this thread is doing, and the children go on to
- * the end of the call in which they began. One rank sends to itself as fast as it can; prints how often. */
+/* forks_anywhere.c FORKS - a timer's handler forks again and again, whatever this thread is doing, and the children go
+ * on to the end of the call in which they began. One rank sends to itself as fast as it can; prints how often. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -155,6 +155,7 @@ a_directory_of_each_nodes_own_is_told() {
 	told "the results are left on n1: /dev/shm/own/mpitrace-[0-9]*/step-0, a directory of each node's own" ",out=/dev/shm/own" "foreground in_salloc" || return
 	try_to_start in_script --mpitrace=out=/dev/shm/own || return
 	same "what is said in a script" "ring done" "$(said "$CASE_DIR/err.txt")" || return
+	same "what is said where no variable is passed on" 1 "$(as_user srun -w n1 -n1 --export=NONE --mpitrace=out=/dev/shm/own "$RING" 5 2>&1 >/dev/null | grep -c "results are left on n1")" || return
 	same "what is said of a program without MPI" "n1" "$(as_user srun -w n1 -n1 --mpitrace=out=/dev/shm/own hostname 2>&1 | said /dev/stdin)" || return
 	same "what tasks see of it" "" "$(as_user srun -w n1 -n1 --mpitrace env | grep MPITRACE_SRUN)"
 }
@@ -177,10 +178,10 @@ a_step_without_a_submit_directory_has_its_results_where_srun_is() {
 # What all may write nobody could trust: so all may not.
 # Slurm ends no step of whose tasks' words srun has nowhere to write.
 a_step_whose_srun_has_no_standard_error_ends() {
-	local keys
-	for keys in out=/nonexistent on; do
+	local words
+	for words in --mpitrace=out=/nonexistent --mpitrace "--mpitrace=out=/nonexistent --export=NONE" "--mpitrace=out=/nonexistent --export=PATH"; do
 		# shellcheck disable=SC2016  # the inner shell expands
-		as_user timeout 60 bash -c 'srun -w n1 -n1 --mpitrace="$1" hostname 2>&-' bash "$keys" >"$CASE_DIR/out" || fails "srun: $?" || return
+		as_user timeout 60 bash -c 'srun -w n1 -n1 $1 /bin/hostname 2>&-' bash "$words" >"$CASE_DIR/out" || fails "srun $words: $?" || return
 		same "what the program says" n1 "$(cat "$CASE_DIR/out")" || return
 	done
 }
