@@ -57,11 +57,13 @@ static void leave_out_one(struct step *s, size_t i, size_t j)
 {
 	bool later = is_better(&s->nodes.at[i].file, &s->nodes.at[j].file);
 	const struct mpic_file *kept = &s->nodes.at[later ? i : j].file, *other = &s->nodes.at[later ? j : i].file;
-	step_reason(s,
-		    "%s (%" PRIu64 " bytes%s) is of node %s, too, and left out: %s (%" PRIu64
-		    " bytes%s) is read; what only the first has is missing",
-		    other->path, other->len_bytes, other->finished ? "" : ", without its end", s->nodes.at[i].name,
-		    kept->path, kept->len_bytes, kept->finished ? "" : ", without its end");
+	if (s->files_left_out < LEFT_OUT_NAMED_MAX)
+		step_reason(s,
+			    "%s (%" PRIu64 " bytes%s) is of node %s, too, and left out: %s (%" PRIu64
+			    " bytes%s) is read; what only the first has is missing",
+			    other->path, other->len_bytes, other->finished ? "" : ", without its end",
+			    s->nodes.at[i].name, kept->path, kept->len_bytes,
+			    kept->finished ? "" : ", without its end");
 	leave_out(s, later ? j : i);
 }
 

@@ -1,6 +1,7 @@
 /* load.c - find and open the .mpic files of one step, check that they belong together, read them
  * all. */
 #include "postproc/read/load.h"
+#include "base/units.h"
 #include "base/path.h"
 #include "base/progress.h"
 #include "base/json.h"
@@ -138,8 +139,8 @@ static int open_node(struct step *s, const struct step_how *how, bool named, con
 	struct error why;
 	int code = open_file(how, path, &n.file, &why);
 	if (code < 0 && code != -ENOMEM && (how->pass_over_files || !named)) {
-		step_reason(s, "%s", why.text);
-		s->files_left_out++;
+		if (s->files_left_out++ < LEFT_OUT_NAMED_MAX)
+			step_reason(s, "%s", why.text);
 		return 0;
 	}
 	if (code < 0)
@@ -252,6 +253,9 @@ int step_load_with(char *const *paths, size_t npaths, const struct step_how *how
 		code = fail(e, -EBADMSG, "%s", s.reasons.n > 0 ? s.reasons.at[0] : "no file of a step");
 	if (code == 0)
 		code = step_belong(&s, files.named, e);
+	if (s.files_left_out > LEFT_OUT_NAMED_MAX)
+		step_reason(&s, "left out like these: %s",
+			    fmt_many(s.files_left_out - LEFT_OUT_NAMED_MAX, "more file").s);
 	if (code == 0)
 		code = read_processes(&s, how->nthreads, e);
 	if (code == 0)

@@ -4,6 +4,8 @@
 
 #include "postproc/read/step.h"
 
+#define LEFT_OUT_NAMED_MAX 10 /* files, each with its reason; of more only how many */
+
 /* belong.c: files of two steps are an error, and two of one node where somebody named them; in a directory one of these
  * is left out, with a reason. 0 or -EINVAL. */
 int step_belong(struct step *s, bool named, struct error *e);
