@@ -50,6 +50,9 @@ def dies(t, place, program, how):
     for _ in range(2 if place.flavour == 'mpich' else 0):
         again = again if again.returncode != 0 else place.traced(RANKS, program, how, name=how + '-again')
     t.check(who + 'the program fails as it did', again.returncode != 0, run)
+    if how == 'inside' and a['verdict'].startswith('Ended by its launcher, as after a fatal error of MPI'): # see errs()
+        t.check(who + 'the call is named', ALLREDUCE[len(', in '):] in a['verdict'], a['verdict'])
+        return
     t.check(who + 'the death is the verdict', issue.get('issue') == 'death' and a['verdict'].startswith(issue['what']), a['issues'])
     said = re.match(r'Rank %d %s at (?P<died>[\d.]+ m?s)%s\. [23] other ranks were waiting at MPI_Barrier in main \(deaths\.c:\d+\), the first '
                     r'since (?P<since>[\d.]+ m?s) after the start\.( The step ran .*; no rank advanced in the last .*\.)?$' % (DEAD, ended, re.escape(where)), issue.get('what', ''))
