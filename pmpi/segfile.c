@@ -169,9 +169,10 @@ int segfile_create(const char *dir)
 }
 
 /* What it writes there from now on nobody else sees. */
-static void make_private(void *at, uint64_t offset, size_t len_bytes, int fd)
+static bool make_private(void *at, uint64_t offset, size_t len_bytes, int fd)
 {
-	mmap(at, len_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, (off_t)offset);
+	return mmap(at, len_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd,
+		    (off_t)offset) != MAP_FAILED;
 }
 
 /* A page of its own: until it is written to, the parent's changes would be seen in it (mmap(2)). */
@@ -189,8 +190,8 @@ void segfile_leave(void)
 	lock_give(); /* whoever had it is not here, or was interrupted by who forked */
 	is_left = true;
 	for (uint32_t i = 0; fd >= 0 && i < n; i++) {
-		make_private(mapped[i], segfile->regions[i].offset, segfile->regions[i].len_bytes, fd);
-		if (segfile->regions[i].type == REGION_THREAD)
+		const struct region *r = &segfile->regions[i];
+		if (make_private(mapped[i], r->offset, r->len_bytes, fd) && r->type == REGION_THREAD)
 			snapshot(mapped[i]);
 	}
 	if (shared != MAP_FAILED) {
