@@ -78,6 +78,10 @@ static void put_efficiency(const cJSON *a)
 {
 	const cJSON *x = json_item(a, "efficiency");
 	fputs("Efficiency  ", stdout);
+	if (isnan(json_number(x, "parallel"))) {
+		puts("not known");
+		return;
+	}
 	put_factor(x, "parallel = ", "parallel");
 	put_factor(x, "load balance x ", "load_balance");
 	put_factor(x, "communication\n", "communication");

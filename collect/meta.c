@@ -289,6 +289,10 @@ static void add_identity(cJSON *json, const struct segfile *f)
 	cJSON_AddNumberToObject(json, "pid", f->pid);
 	cJSON_AddNumberToObject(json, "rank", f->rank);
 	cJSON_AddNumberToObject(json, "size", f->size);
+	if (f->rank < 0 && f->launched_rank >= 0) {
+		cJSON_AddNumberToObject(json, "launched_rank", f->launched_rank);
+		cJSON_AddNumberToObject(json, "launched_size", f->launched_size);
+	}
 	add_tick(json, "start_tick", f->start_tick);
 }
 

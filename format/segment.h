@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 16
+#define SEGFILE_VERSION 17
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
 #define SPILL_SLOT_BYTES (256u << 10)
@@ -143,6 +143,7 @@ struct segfile {
 	_Atomic uint32_t nregions;    /* release, after the row is written; the agent's acquire is its partner */
 	uint32_t ticks_are_tsc;
 	int32_t rank, size; /* -1 before MPI_Init returned */
+	int32_t launched_rank, launched_size; /* what the launcher says that they will be; -1: it says nothing */
 	int32_t thread_level;
 	uint32_t overhead_ps;	    /* added per call, measured at start */
 	uint32_t recording_ticks_m; /* of it, as recording_ticks of a thread by recording_calls; thousandths */

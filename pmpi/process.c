@@ -95,6 +95,32 @@ static void read_host(void)
 	copy_env(segfile->switches, sizeof(segfile->switches), "SLURM_TOPOLOGY_ADDR_PATTERN", " ");
 }
 
+static int32_t number_of(const char *name)
+{
+	const char *text = getenv(name);
+	char *end = NULL;
+	long n = text != NULL ? strtol(text, &end, 10) : -1;
+	return end != text && *end == '\0' && n >= 0 && n <= INT32_MAX ? (int32_t)n : -1;
+}
+
+/* Which rank it will be, for those who never come out of MPI_Init. What Slurm says of a batch script is true of the
+ * programs that it starts only where these are tasks themselves, as a PMIX_RANK shows. */
+static void read_launcher(void)
+{
+	static const char *const launchers[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+						   {"PMI_RANK", "PMI_SIZE"},
+						   {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"}};
+	segfile->launched_rank = segfile->launched_size = -1;
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
+		int32_t rank = number_of(launchers[i][0]), size = number_of(launchers[i][1]);
+		if (rank < 0 || rank >= size)
+			continue;
+		segfile->launched_rank = rank;
+		segfile->launched_size = size;
+		return;
+	}
+}
+
 static void describe(void)
 {
 	struct stat st;
@@ -104,6 +130,7 @@ static void describe(void)
 	segfile->process_start = start_time();
 	segfile->ticks_are_tsc = tick_is_tsc;
 	segfile->rank = segfile->size = -1;
+	read_launcher();
 	segfile->start_tick = tick_now();
 	segfile->clock_start = tick_sample();
 	segfile->cpu = sched_getcpu();

@@ -1,6 +1,7 @@
 /* unfinished.c - a run that somebody ended before it had done what it was to do: no rank died by itself. Why, if Slurm
  * or who ran the launcher says so; what the ranks were in; how long nobody had advanced. */
 #include "postproc/issues/issues.h"
+#include "postproc/read/ends.h"
 #include "postproc/read/exits.h"
 #include "base/units.h"
 
@@ -10,6 +11,7 @@
 #define UNFINISHED_SEVERITY 0.95
 #define PLACES_MAX 16u /* that are counted; the others are one */
 #define PLACES_SAID 3u
+#define MISSING_SAID 8u
 
 /* "; the last 24.1 s nobody advanced", or "". */
 static const char *hung_clause(const struct step *s, char ret_text[96])
@@ -40,7 +42,8 @@ void issue_charge_hung(const struct analysis *a, struct issue *f)
 
 /* ---- what the ranks were in ---- */
 
-#define UNNAMED (NONE - 1) /* a call whose name no definition has, since none of it had returned */
+#define UNNAMED (NONE - 1)  /* a call whose name no definition has, since none of it had returned */
+#define STARTING (NONE - 2) /* the first one */
 
 struct place {
 	uint32_t op, site; /* op NONE: outside of MPI */
@@ -82,6 +85,8 @@ static uint32_t count_places(const struct step *s, struct places *all)
 		const struct sig *in = p->open.n > 0 ? &p->sigs.at[p->open.at[0].sig] : NULL;
 		if (in == NULL)
 			count(all, NONE, NONE);
+		else if (ends_starting(p))
+			count(all, STARTING, NONE);
 		else
 			count(all, in->op != NONE ? in->op : UNNAMED, in->site);
 	}
@@ -98,6 +103,11 @@ static struct place *next_place(struct places *all)
 	return most;
 }
 
+static const char *call_name(const struct step *s, uint32_t op)
+{
+	return op == NONE ? "" : op == UNNAMED ? "a call of MPI" : op == STARTING ? "MPI_Init" : s->ops.at[op];
+}
+
 /* " Then 7 ranks were in MPI_Barrier in main (x.c:9), 1 rank outside of MPI." */
 static void describe_places(const struct step *s, struct places *all, struct issue *f, char *text, size_t size)
 {
@@ -105,7 +115,7 @@ static void describe_places(const struct step *s, struct places *all, struct iss
 	struct place *p;
 	for (uint32_t i = 0; i < PLACES_SAID && (p = next_place(all)) != NULL; i++) {
 		char site[256] = "";
-		const char *name = p->op == NONE ? "" : p->op == UNNAMED ? "a call of MPI" : s->ops.at[p->op];
+		const char *name = call_name(s, p->op);
 		if (p->op != NONE && site_text(s, p->site, site, sizeof(site))[0] != '\0')
 			name = site + strlen(" at ");
 		used += (size_t)snprintf(text + used, size - used, "%s %u rank%s %s%s%s", i > 0 ? "," : "", p->n,
@@ -144,6 +154,31 @@ static const char *next_step(const struct outcome *o, bool hung)
 	return "See who ended it (sacct -o State,ExitCode); the figures are of the time until then.";
 }
 
+/* Nobody came out of MPI_Init. */
+static bool starts_only(const struct step *s)
+{
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL && !ends_starting(s->ranks[r]))
+			return false;
+	return true;
+}
+
+/* " No rank came out of MPI_Init. Of ranks 1, 5, 6 and 12 others no call is recorded." */
+static void explain_start(const struct step *s, uint32_t seen, char *text, size_t size)
+{
+	uint32_t missing = s->nranks - seen, said = 0;
+	size_t used = (size_t)snprintf(text, size, " No rank came out of MPI_Init.");
+	if (missing == 0)
+		return;
+	used += (size_t)snprintf(text + used, size - used, " Of rank%s", missing == 1 ? "" : "s");
+	for (uint32_t r = 0; r < s->nranks && said < MISSING_SAID; r++)
+		if (s->ranks[r] == NULL)
+			used += (size_t)snprintf(text + used, size - used, "%s %u", said++ > 0 ? "," : "", r);
+	if (missing > said)
+		used += (size_t)snprintf(text + used, size - used, " and %s", fmt_many(missing - said, "other").s);
+	snprintf(text + used, size - used, " no call is recorded.");
+}
+
 static void name_ranks(const struct step *s, struct issue *f)
 {
 	for (uint32_t r = 0; r < s->nranks; r++)
@@ -174,8 +209,14 @@ void issue_unfinished(const struct analysis *a, struct issue *f)
 						 : "Stopped from outside",
 		 duration_text((double)s->runtime_ns / 1e9, ran), outcome_text(&s->outcome, why), hung_clause(s, hung),
 		 where);
-	snprintf(f->why, sizeof(f->why),
-		 "%s of %s ranks had not reached MPI_Finalize, and none of them had died by itself.", fmt_count(n).s,
-		 fmt_count(a->ranks_seen).s);
-	snprintf(f->next, sizeof(f->next), "%s", next_step(&s->outcome, hung[0] != '\0'));
+	int used = snprintf(f->why, sizeof(f->why),
+			    "%s of %s ranks had not reached MPI_Finalize, and none of them had died by itself.",
+			    fmt_count(n).s, fmt_count(a->ranks_seen).s);
+	bool starts = starts_only(s);
+	if (starts)
+		explain_start(s, a->ranks_seen, f->why + used, sizeof(f->why) - (size_t)used);
+	snprintf(f->next, sizeof(f->next), "%s",
+		 starts ? "Look at what those who are missing do before MPI_Init, and on which nodes; if all are there, at "
+			  "what connects them: the network interfaces and the files that MPI starts with."
+			: next_step(&s->outcome, hung[0] != '\0'));
 }

@@ -199,10 +199,10 @@ static struct live_rank look_at_rank(const struct snapshot *l, uint32_t rank)
 	if (r.process->resident_bytes > 0)
 		r.resident_bytes = (double)r.process->resident_bytes;
 	r.state = p->open.n > 0 || r.process->state == SAMPLE_STARTING ? LIVE_MPI : LIVE_USEFUL;
-	r.sig = p->open.n > 0 ? &p->sigs.at[p->open.at[0].sig] : NULL;
-	uint32_t thread = p->open.n > 0 ? p->open.at[0].thread : 0;
 	if (r.process->state == SAMPLE_STARTING) /* not recorded as a call before it returns */
 		return r;
+	r.sig = p->open.n > 0 ? &p->sigs.at[p->open.at[0].sig] : NULL;
+	uint32_t thread = p->open.n > 0 ? p->open.at[0].thread : 0;
 	look_at_thread(&r, r.node, &r.process->threads.at[thread]);
 	return r;
 }
@@ -223,7 +223,16 @@ static bool any_samples(const struct snapshot *l)
 	return false;
 }
 
-/* No rank is known before MPI_Init returns to one: then it is said how many are inside of it. */
+/* All that have a rank have it by their launcher's word alone. */
+static bool none_has_come(const struct snapshot *l)
+{
+	for (uint32_t r = 0; r < l->step.nranks; r++)
+		if (l->step.ranks[r] != NULL && !ends_starting(l->step.ranks[r]))
+			return false;
+	return true;
+}
+
+/* Before MPI_Init returns to one rank: then it is said how many are inside of it. */
 static int only_starting(const struct snapshot *l, const char *path, int code, struct error *e)
 {
 	uint32_t starting = 0;
@@ -252,7 +261,7 @@ int snapshot(char *const *paths, size_t npaths, struct snapshot *before, struct 
 	struct snapshot l = {0};
 	struct step_how how = {.loaded = use_samples, .context = &l, .before = before != NULL ? &before->step : NULL};
 	int code = step_load_with(paths, npaths, &how, &l.step, e);
-	if (code < 0)
+	if (code < 0 || none_has_come(&l))
 		code = only_starting(&l, paths[0], code, e);
 	if (code == 0 && !any_samples(&l))
 		code = fail(e, -ENODATA,

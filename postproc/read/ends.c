@@ -24,6 +24,14 @@ bool ends_left(const struct step *s, const struct process *p)
 	return p->finalized;
 }
 
+bool ends_starting(const struct process *p)
+{
+	for (size_t i = 0; i < p->sigs.n; i++)
+		if (p->sigs.at[i].calls > 0)
+			return false;
+	return p->launched && p->first_ns == TIME_ABSENT && p->open.n > 0;
+}
+
 /* ---- when a process ended ---- */
 
 /* The last moment that the agent of the node tells of. */

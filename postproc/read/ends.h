@@ -15,6 +15,8 @@
 bool ends_said(const struct process *p);
 /* It sends nothing any more: it is behind its MPI_Finalize, or in it. */
 bool ends_left(const struct step *s, const struct process *p);
+/* It never came out of MPI_Init, its first call that is recorded. */
+bool ends_starting(const struct process *p);
 /* In a call that waits for another program. */
 bool ends_outside(const struct step *s, const struct sig *sig);
 /* In a call that goes on without the others: it moves data of its own, asks again and again, or waits for another

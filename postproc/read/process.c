@@ -92,6 +92,11 @@ static int read_meta(struct process *p, const cJSON *meta)
 {
 	const char *state = json_text(meta, "state", "running");
 	int64_t rank = json_int(meta, "rank", -1), size = json_int(meta, "size", 0);
+	p->launched = rank < 0;
+	if (p->launched) {
+		rank = json_int(meta, "launched_rank", -1);
+		size = json_int(meta, "launched_size", 0);
+	}
 	p->rank = rank < 0 || rank >= RANKS_MAX ? NONE : (uint32_t)rank;
 	p->world_size = size < 1 || size > RANKS_MAX ? 0 : (uint32_t)size;
 	p->finalized = strcmp(state, "finalized") == 0;

@@ -168,6 +168,7 @@ enum end_known { END_UNKNOWN, END_SAID, END_TOLD, END_SEEN };
 struct process {
 	uint32_t node, index; /* index in the node's file */
 	uint32_t rank, world_size;
+	bool launched; /* its rank is what its launcher says: MPI has said none, or nobody has read it */
 	bool lost, finalized, aborted;
 	int64_t start_ns, end_ns, init_exit_ns, finalize_enter_ns; /* as event times; see meta.c */
 	double ns_per_tick;

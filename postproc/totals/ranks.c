@@ -154,6 +154,8 @@ double rank_open_ns(const struct process *p, uint32_t thread)
 static double region_of(const struct process *p)
 {
 	int64_t from = p->init_exit_ns, to = p->finalize_enter_ns;
+	if (ends_starting(p))
+		return 0;
 	if (from == TIME_ABSENT)
 		from = p->first_ns != TIME_ABSENT ? p->first_ns : p->start_ns;
 	if (to == TIME_ABSENT && p->end_ns != TIME_ABSENT)
