@@ -326,15 +326,17 @@ static cJSON *description_of(const struct segfile *f)
 	return json;
 }
 
-/* Absent: none. */
-static void add_count(cJSON *json, const char *name, _Atomic uint64_t *count)
+/* Absent: none, and there was none before, as a later META replaces only what it has. */
+static void add_count(cJSON *json, const char *name, _Atomic uint64_t *count, uint32_t row, uint32_t *counted)
 {
 	uint64_t n = atomic_load_explicit(count, memory_order_relaxed);
-	if (n > 0)
-		cJSON_AddNumberToObject(json, name, (double)n);
+	if (n == 0 && (*counted >> row & 1) == 0)
+		return;
+	*counted |= 1u << row;
+	cJSON_AddNumberToObject(json, name, (double)n);
 }
 
-static void add_progress(cJSON *json, const struct process *p)
+static void add_progress(cJSON *json, struct process *p)
 {
 	uint32_t state = atomic_load_explicit(&p->file->state, memory_order_acquire);
 	cJSON_AddStringToObject(json, "state",
@@ -350,12 +352,9 @@ static void add_progress(cJSON *json, const struct process *p)
 	add_tick(json, "finalize_enter_tick", p->file->finalize_enter_tick);
 	if (counters_absent() != NULL)
 		cJSON_AddStringToObject(json, "counters_absent", counters_absent());
-	cJSON_AddNumberToObject(json, "calls_outside", (double)atomic_load(&p->file->calls_outside));
-	add_count(json, "calls_unclear", &p->file->calls_unclear);
-	add_count(json, "calls_left", &p->file->calls_left);
-	add_count(json, "calls_in_callbacks", &p->file->calls_in_callbacks);
-	add_count(json, "calls_forked", &p->file->calls_forked);
-	add_count(json, "calls_of_tools", &p->file->calls_of_tools);
+#define ADD_COUNT(name, lacks, noun, said) add_count(json, #name, &p->file->name, UNCOUNTED_##name, &p->counted);
+	UNCOUNTED(ADD_COUNT)
+#undef ADD_COUNT
 	cJSON_AddItemToObject(json, "threads", threads_of(p));
 	cJSON *open = p->gone && state != SEGFILE_FINALIZED ? open_calls(p) : NULL;
 	if (open != NULL)

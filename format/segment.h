@@ -20,6 +20,7 @@
 #pragma once
 
 #include "base/tick.h"
+#include "format/uncounted.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -166,13 +167,9 @@ struct segfile {
 	char job_namespace[128];	/* PMIX_NAMESPACE: one for each MPI_COMM_WORLD; empty: not known */
 	char parent_namespace[128];	/* of those who spawned this world; empty: not known */
 	uint64_t calls_before_init;	/* of MPI functions that may be called then; they are no events */
-	_Atomic uint64_t calls_outside; /* of threads for which there was no room; they are nowhere else */
-	_Atomic uint64_t
-		calls_unclear;	     /* of which nothing tells whether MPI made them inside of another; nowhere else */
-	_Atomic uint64_t calls_left; /* that were not seen to return, since another came; nowhere else */
-	_Atomic uint64_t calls_in_callbacks; /* of the program, which MPI called from inside of a call; nowhere else */
-	_Atomic uint64_t calls_forked;	     /* of children forked since MPI began, by these themselves; nowhere else */
-	_Atomic uint64_t calls_of_tools;     /* that profiling libraries ahead of the tracer made for themselves */
+#define SEGFILE_COUNT(name, lacks, noun, said) _Atomic uint64_t name;
+	UNCOUNTED(SEGFILE_COUNT)
+#undef SEGFILE_COUNT
 	int32_t parents;		     /* how many spawned this world; 0: it was not spawned */
 	struct region regions[SEGFILE_REGIONS_MAX];
 	_Atomic uint64_t spilled; /* segments in the spill file that are whole; release, after they are written */

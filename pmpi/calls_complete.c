@@ -1,5 +1,7 @@
 /* calls_complete.c - Wait*, Test*: which operations a call completed.
- * In: request handles before the call, statuses after it.  Out: runs of request serials. */
+ * In: request handles before the call, statuses after it.  Out: runs of request serials.
+ * What MPI refuses with an error, as an array that is not there or a handle that is none, it leaves what it returns
+ * untouched: so that is looked at only as far as it can be true. */
 #include "pmpi/completion.h"
 #include "pmpi/fast.h"
 
@@ -12,13 +14,18 @@ struct before {
 	MPI_Status statuses_here[ON_STACK];
 };
 
-/* False without memory: then only the time of the call is recorded. */
+/* False without memory or requests: then only the time of the call is recorded. */
 static bool remember(struct call_span *s, struct before *b, int n, const MPI_Request *requests, MPI_Status *statuses)
 {
 	bool want = requests_wanting_status > 0 && statuses == MPI_STATUSES_IGNORE;
 	b->n = n;
+	s->stream->completing = true;
 	b->handles = b->handles_here;
 	b->statuses = statuses == MPI_STATUSES_IGNORE ? NULL : statuses;
+	if (n > 0 && requests == NULL) {
+		b->n = -1;
+		return false;
+	}
 	if (n > ON_STACK) {
 		size_t handle_words = ((size_t)n * sizeof(MPI_Request) + 7) / 8;
 		size_t status_words = want ? ((size_t)n * sizeof(MPI_Status) + 7) / 8 : 0;
@@ -44,18 +51,32 @@ static MPI_Status *statuses_for(const struct before *b, MPI_Status *given)
 	return b->n >= 0 && b->statuses != NULL ? b->statuses : given;
 }
 
+/* Of an array of n, as MPI returned it, MPI_UNDEFINED included. */
+static int so_many(const int *count, int n)
+{
+	return count != NULL && *count >= 0 && *count <= n ? *count : 0;
+}
+
+static int one_of(const int *index, int n)
+{
+	return index != NULL && *index >= 0 && *index < n;
+}
+
 /* The requests at `which` (all if NULL) of those remembered completed; status j belongs to the j-th of them. */
 static void completed(struct call_span *s, uint32_t op, const struct before *before, const int *which, int nwhich,
 		      const MPI_Request *after)
 {
 	struct builder b;
 	unsigned part = 0;
+	s->stream->completing = false;
 	if (before->n < 0 || !builder_begin(&b, s->stream, nwhich)) {
 		record_time(s, op);
 		return;
 	}
 	for (int j = 0; j < nwhich; j++) {
 		int i = which != NULL ? which[j] : j;
+		if (i < 0 || i >= before->n)
+			continue;
 		MPI_Request handle = before->handles[i];
 		if (b.ntaken == COMPLETION_CHUNK)
 			builder_record(s, op, SIG_COMPLETE, &b, before->n, before->statuses, part++, true);
@@ -66,6 +87,28 @@ static void completed(struct call_span *s, uint32_t op, const struct before *bef
 	}
 	builder_record(s, op, SIG_COMPLETE, &b, before->n, before->statuses, part, false);
 }
+
+static void polled(struct call_span *s, uint32_t op, int n)
+{
+	s->stream->completing = false;
+	record_poll(s, op, n);
+}
+
+/* As a call that is not recorded, which returns. */
+#define UNSEEN(count, requests, call) \
+	do { \
+		struct unseen unseen; \
+		unseen_begin(&unseen, (count), (requests)); \
+		int result = (call); \
+		unseen_end(&unseen, (requests), false); \
+		return result; \
+	} while (0)
+
+#define BEGIN(name, count, requests, ...) \
+	struct call_span s; \
+	struct before before; \
+	if (!SPAN_OPEN(&s, OP_##name)) \
+	UNSEEN(count, requests, next.name(__VA_ARGS__))
 
 /* ---- Wait and Waitall of a few requests: what halo exchanges are made of ---- */
 
@@ -195,11 +238,23 @@ COLD static void wait_failed(struct stream *stream, uint64_t enter, uint64_t exi
 	record_few(&s, op, count, &w, NULL, after);
 }
 
+/* Of requests that are not there. */
+COLD static int wait_nothing(struct call_span *s, uint32_t op, int count, MPI_Request *none, MPI_Status *statuses)
+{
+	span_start(s);
+	int rc = op == OP_MPI_Wait ? next.MPI_Wait(none, statuses) : next.MPI_Waitall(count, none, statuses);
+	if (span_stop(s, rc))
+		record_time(s, op);
+	return rc;
+}
+
 NOINLINE static int long_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
 	struct call_span s;
 	if (!SPAN_OPEN(&s, OP_MPI_Wait))
-		return next.MPI_Wait(request, status);
+		UNSEEN(1, request, next.MPI_Wait(request, status));
+	if (request == NULL)
+		return wait_nothing(&s, OP_MPI_Wait, 1, NULL, status);
 	return wait_few(&s, OP_MPI_Wait, 1, request, status, status == MPI_STATUS_IGNORE);
 }
 
@@ -207,7 +262,8 @@ int wrap_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
 	struct fast q;
 	uint64_t first;
-	if (!FAST_OPEN(&q) || !fast_take(&q, OP_MPI_Wait, 1, request, status == MPI_STATUS_IGNORE, &first))
+	if (request == NULL || !FAST_OPEN(&q) ||
+	    !fast_take(&q, OP_MPI_Wait, 1, request, status == MPI_STATUS_IGNORE, &first))
 		return long_MPI_Wait(request, status);
 	FAST_START(&q);
 	int rc = next.MPI_Wait(request, status);
@@ -221,15 +277,9 @@ int wrap_MPI_Wait(MPI_Request *request, MPI_Status *status)
 	return rc;
 }
 
-#define BEGIN(name, ...) \
-	struct call_span s; \
-	struct before before; \
-	if (!SPAN_OPEN(&s, OP_##name)) \
-	return next.name(__VA_ARGS__)
-
 int wrap_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-	BEGIN(MPI_Test, request, flag, status);
+	BEGIN(MPI_Test, 1, request, request, flag, status);
 	remember(&s, &before, 1, request, status == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : status);
 	if (before.statuses != NULL)
 		status = before.statuses;
@@ -238,7 +288,7 @@ int wrap_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	if (!span_stop(&s, rc))
 		return rc;
 	if (rc == MPI_SUCCESS && !*flag)
-		record_poll(&s, OP_MPI_Test, 1);
+		polled(&s, OP_MPI_Test, 1);
 	else
 		completed(&s, OP_MPI_Test, &before, NULL, 1, request);
 	return rc;
@@ -249,7 +299,9 @@ NOINLINE static int long_MPI_Waitall(int count, MPI_Request requests[], MPI_Stat
 	struct call_span s;
 	struct before before;
 	if (!SPAN_OPEN(&s, OP_MPI_Waitall))
-		return next.MPI_Waitall(count, requests, statuses);
+		UNSEEN(count, requests, next.MPI_Waitall(count, requests, statuses));
+	if (requests == NULL)
+		return wait_nothing(&s, OP_MPI_Waitall, count, requests, statuses);
 	if (count <= ON_STACK)
 		return wait_few(&s, OP_MPI_Waitall, count, requests, statuses, statuses == MPI_STATUSES_IGNORE);
 	remember(&s, &before, count, requests, statuses);
@@ -265,7 +317,7 @@ int wrap_MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
 	struct fast q;
 	uint64_t first;
-	if ((uint32_t)count - 1 >= ON_STACK || !FAST_OPEN(&q) ||
+	if ((uint32_t)count - 1 >= ON_STACK || requests == NULL || !FAST_OPEN(&q) ||
 	    !fast_take(&q, OP_MPI_Waitall, count, requests, statuses == MPI_STATUSES_IGNORE, &first))
 		return long_MPI_Waitall(count, requests, statuses);
 	FAST_START(&q);
@@ -283,14 +335,14 @@ int wrap_MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 
 int wrap_MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
-	BEGIN(MPI_Testall, count, requests, flag, statuses);
+	BEGIN(MPI_Testall, count, requests, count, requests, flag, statuses);
 	remember(&s, &before, count, requests, statuses);
 	span_start(&s);
 	int rc = next.MPI_Testall(count, requests, flag, statuses_for(&before, statuses));
 	if (!span_stop(&s, rc))
 		return rc;
 	if (rc == MPI_SUCCESS && !*flag)
-		record_poll(&s, OP_MPI_Testall, count);
+		polled(&s, OP_MPI_Testall, count);
 	else
 		completed(&s, OP_MPI_Testall, &before, NULL, count, requests);
 	return rc;
@@ -307,54 +359,54 @@ static MPI_Status *one_status(struct before *b, MPI_Status *given)
 
 int wrap_MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
-	BEGIN(MPI_Waitany, count, requests, index, status);
+	BEGIN(MPI_Waitany, count, requests, count, requests, index, status);
 	remember(&s, &before, count, requests, MPI_STATUSES_IGNORE);
 	span_start(&s);
 	int rc = next.MPI_Waitany(count, requests, index, one_status(&before, status));
 	if (!span_stop(&s, rc))
 		return rc;
-	completed(&s, OP_MPI_Waitany, &before, index, *index == MPI_UNDEFINED ? 0 : 1, requests);
+	completed(&s, OP_MPI_Waitany, &before, index, one_of(index, count), requests);
 	return rc;
 }
 
 int wrap_MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
-	BEGIN(MPI_Testany, count, requests, index, flag, status);
+	BEGIN(MPI_Testany, count, requests, count, requests, index, flag, status);
 	remember(&s, &before, count, requests, MPI_STATUSES_IGNORE);
 	span_start(&s);
 	int rc = next.MPI_Testany(count, requests, index, flag, one_status(&before, status));
 	if (!span_stop(&s, rc))
 		return rc;
 	if (rc == MPI_SUCCESS && !*flag)
-		record_poll(&s, OP_MPI_Testany, count);
+		polled(&s, OP_MPI_Testany, count);
 	else
-		completed(&s, OP_MPI_Testany, &before, index, *index == MPI_UNDEFINED ? 0 : 1, requests);
+		completed(&s, OP_MPI_Testany, &before, index, one_of(index, count), requests);
 	return rc;
 }
 
 int wrap_MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[])
 {
-	BEGIN(MPI_Waitsome, count, requests, outcount, indices, statuses);
+	BEGIN(MPI_Waitsome, count, requests, count, requests, outcount, indices, statuses);
 	remember(&s, &before, count, requests, statuses);
 	span_start(&s);
 	int rc = next.MPI_Waitsome(count, requests, outcount, indices, statuses_for(&before, statuses));
 	if (!span_stop(&s, rc))
 		return rc;
-	completed(&s, OP_MPI_Waitsome, &before, indices, *outcount == MPI_UNDEFINED ? 0 : *outcount, requests);
+	completed(&s, OP_MPI_Waitsome, &before, indices, so_many(outcount, count), requests);
 	return rc;
 }
 
 int wrap_MPI_Testsome(int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[])
 {
-	BEGIN(MPI_Testsome, count, requests, outcount, indices, statuses);
+	BEGIN(MPI_Testsome, count, requests, count, requests, outcount, indices, statuses);
 	remember(&s, &before, count, requests, statuses);
 	span_start(&s);
 	int rc = next.MPI_Testsome(count, requests, outcount, indices, statuses_for(&before, statuses));
 	if (!span_stop(&s, rc))
 		return rc;
 	if (rc == MPI_SUCCESS && *outcount == 0)
-		record_poll(&s, OP_MPI_Testsome, count);
+		polled(&s, OP_MPI_Testsome, count);
 	else
-		completed(&s, OP_MPI_Testsome, &before, indices, *outcount == MPI_UNDEFINED ? 0 : *outcount, requests);
+		completed(&s, OP_MPI_Testsome, &before, indices, so_many(outcount, count), requests);
 	return rc;
 }

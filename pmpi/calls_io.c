@@ -72,14 +72,16 @@ int wrap_MPI_File_close(MPI_File *file)
 {
 	struct call_span s;
 	bool traced = SPAN_OPEN(&s, OP_MPI_File_close);
-	uint32_t id = object_find(&files, (uint64_t)(uintptr_t)*file);
-	object_freed(&files, (uint64_t)(uintptr_t)*file);
-	if (!traced)
-		return next.MPI_File_close(file);
-	span_start(&s);
+	uint64_t handle = file != NULL ? (uint64_t)(uintptr_t)*file : 0;
+	uint32_t id = object_leaves(&files, handle);
+	if (traced)
+		span_start(&s);
 	int rc = next.MPI_File_close(file);
-	if (!span_stop(&s, rc))
+	if (traced && !span_stop(&s, rc))
 		return rc;
-	record_file(&s, OP_MPI_File_close, IO_CLOSE, id);
+	if (rc != MPI_SUCCESS)
+		object_stays(&files, handle, id);
+	if (traced)
+		record_file(&s, OP_MPI_File_close, IO_CLOSE, id);
 	return rc;
 }

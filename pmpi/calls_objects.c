@@ -19,14 +19,25 @@ static void record_mrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_M
 	record_recv(s, op, flags, request, comm, source, tag, type, count, status);
 }
 
+/* Received where no call is recorded. */
+static void message_pass(MPI_Message handle)
+{
+	MPI_Comm comm;
+	int source, tag;
+	if (!forked && message_take(handle, &comm, &source, &tag))
+		atomic_fetch_add_explicit(&segfile->requests_unseen, 1, memory_order_relaxed);
+}
+
 #define MRECV(name, count_type) \
 	int wrap_##name(void *buf, count_type count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) \
 	{ \
 		MPI_Status own; \
-		MPI_Message handle = *message; \
+		MPI_Message handle = message != NULL ? *message : MPI_MESSAGE_NULL; \
 		struct call_span s; \
-		if (!SPAN_BEGIN(&s, OP_##name)) \
+		if (!SPAN_BEGIN(&s, OP_##name)) { \
+			message_pass(handle); \
 			return next.name(buf, count, type, message, status); \
+		} \
 		status = status == MPI_STATUS_IGNORE ? &own : status; \
 		int rc = next.name(buf, count, type, message, status); \
 		if (!span_stop(&s, rc)) \
@@ -38,10 +49,12 @@ static void record_mrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_M
 #define IMRECV(name, count_type) \
 	int wrap_##name(void *buf, count_type count, MPI_Datatype type, MPI_Message *message, MPI_Request *request) \
 	{ \
-		MPI_Message handle = *message; \
+		MPI_Message handle = message != NULL ? *message : MPI_MESSAGE_NULL; \
 		struct call_span s; \
-		if (!SPAN_BEGIN(&s, OP_##name)) \
+		if (!SPAN_BEGIN(&s, OP_##name)) { \
+			message_pass(handle); \
 			return next.name(buf, count, type, message, request); \
+		} \
 		int rc = next.name(buf, count, type, message, request); \
 		if (!span_stop(&s, rc)) \
 			return rc; \
@@ -103,40 +116,36 @@ static void record_comm_end(struct call_span *s, uint32_t op, uint32_t id)
 	span_end_once(s, w, 3);
 }
 
-int wrap_MPI_Comm_free(MPI_Comm *comm)
+/* `address`, `frame`: the wrapper's. */
+static int end_comm(uint32_t op, int (*end)(MPI_Comm *), MPI_Comm *comm, void *address, void *frame)
 {
 	struct call_span s;
-	bool traced = SPAN_OPEN(&s, OP_MPI_Comm_free);
+	MPI_Comm handle = comm != NULL ? *comm : MPI_COMM_NULL;
+	bool traced = span_open(&s, op, address, frame);
 	uint64_t from = tick_now();
-	uint32_t id = traced ? comm_id(*comm) : MPIC_NO_COMM;
-	comm_freed(*comm);
-	if (!traced)
-		return next.MPI_Comm_free(comm);
-	span_start(&s);
-	stream_slow_until(s.stream, from, s.enter);
-	int rc = next.MPI_Comm_free(comm);
-	if (!span_stop(&s, rc))
+	uint32_t id = traced ? comm_id(handle) : MPIC_NO_COMM, place = comm_leaves(handle);
+	if (traced) {
+		span_start(&s);
+		stream_slow_until(s.stream, from, s.enter);
+	}
+	int rc = end(comm);
+	if (traced && !span_stop(&s, rc))
 		return rc;
-	record_comm_end(&s, OP_MPI_Comm_free, id);
+	comm_left(handle, place, rc != MPI_SUCCESS);
+	if (traced)
+		record_comm_end(&s, op, id);
 	return rc;
+}
+
+int wrap_MPI_Comm_free(MPI_Comm *comm)
+{
+	return end_comm(OP_MPI_Comm_free, next.MPI_Comm_free, comm, __builtin_return_address(0), WRAPPER_FRAME);
 }
 
 int wrap_MPI_Comm_disconnect(MPI_Comm *comm)
 {
-	struct call_span s;
-	bool traced = SPAN_OPEN(&s, OP_MPI_Comm_disconnect);
-	uint64_t from = tick_now();
-	uint32_t id = traced ? comm_id(*comm) : MPIC_NO_COMM;
-	comm_freed(*comm);
-	if (!traced)
-		return next.MPI_Comm_disconnect(comm);
-	span_start(&s);
-	stream_slow_until(s.stream, from, s.enter);
-	int rc = next.MPI_Comm_disconnect(comm);
-	if (!span_stop(&s, rc))
-		return rc;
-	record_comm_end(&s, OP_MPI_Comm_disconnect, id);
-	return rc;
+	return end_comm(OP_MPI_Comm_disconnect, next.MPI_Comm_disconnect, comm, __builtin_return_address(0),
+			WRAPPER_FRAME);
 }
 
 int wrap_MPI_Comm_set_name(MPI_Comm comm, const char *name)
@@ -172,7 +181,8 @@ int wrap_MPI_Type_free(MPI_Datatype *type)
 {
 	struct call_span s;
 	bool traced = SPAN_OPEN(&s, OP_MPI_Type_free);
-	type_freed(*type);
+	if (type != NULL)
+		type_freed(*type);
 	if (!traced)
 		return next.MPI_Type_free(type);
 	span_start(&s);

@@ -9,7 +9,7 @@ static void named(struct call_span *s, uint32_t op, enum sig_shape shape, const 
 {
 	struct builder b;
 	unsigned part = 0;
-	if (!builder_begin(&b, s->stream, n)) {
+	if (handles == NULL || !builder_begin(&b, s->stream, n)) { /* none: MPI has refused them */
 		record_time(s, op);
 		return;
 	}
@@ -17,7 +17,8 @@ static void named(struct call_span *s, uint32_t op, enum sig_shape shape, const 
 		if (b.ntaken == COMPLETION_CHUNK)
 			builder_record(s, op, shape, &b, n, NULL, part++, true);
 		struct request *r = &b.taken[b.ntaken].request;
-		if (use == USE_FREE ? request_take(handles[i], true, r) : request_get(handles[i], r))
+		bool freed = use == USE_FREE && s->failed == 0;
+		if (freed ? request_take(handles[i], true, r) : request_get(handles[i], r))
 			b.ntaken++;
 		if (use == USE_CANCEL)
 			request_want_status(handles[i]);
@@ -64,9 +65,14 @@ int wrap_MPI_Cancel(MPI_Request *request)
 int wrap_MPI_Request_free(MPI_Request *request)
 {
 	struct call_span s;
-	if (!SPAN_BEGIN(&s, OP_MPI_Request_free))
-		return next.MPI_Request_free(request);
-	MPI_Request handle = *request;
+	if (!SPAN_BEGIN(&s, OP_MPI_Request_free)) {
+		struct unseen unseen;
+		unseen_begin(&unseen, 1, request);
+		int result = next.MPI_Request_free(request);
+		unseen_end(&unseen, request, true);
+		return result;
+	}
+	MPI_Request handle = request != NULL ? *request : MPI_REQUEST_NULL;
 	int rc = next.MPI_Request_free(request);
 	if (!span_stop(&s, rc))
 		return rc;

@@ -102,14 +102,15 @@ int wrap_MPI_Win_free(MPI_Win *win)
 	struct call_span s;
 	if (!SPAN_BEGIN(&s, OP_MPI_Win_free))
 		return next.MPI_Win_free(win);
-	MPI_Win handle = *win;
-	uint32_t id = win_find(handle);
+	MPI_Win handle = win != NULL ? *win : MPI_WIN_NULL;
 	span_waits_window(&s, OP_MPI_Win_free, RMA_FREE, handle, MPI_ANY_SOURCE, 0, NO_LOCK);
-	object_freed(&windows,
-		     (uint64_t)(uintptr_t)handle); /* before the library can give the handle to another thread */
+	/* Before the library can give the handle to another thread. */
+	uint32_t id = object_leaves(&windows, (uint64_t)(uintptr_t)handle);
 	int rc = next.MPI_Win_free(win);
 	if (!span_stop(&s, rc))
 		return rc;
+	if (rc != MPI_SUCCESS)
+		object_stays(&windows, (uint64_t)(uintptr_t)handle, id);
 	record_window(&s, OP_MPI_Win_free, RMA_FREE, id);
 	return rc;
 }

@@ -243,18 +243,25 @@ static bool is_layers_own(uint32_t op, uint64_t pc)
 	return own;
 }
 
-uint64_t callsite_behind(struct stream *s, uint32_t op, uint64_t address, uint64_t frame)
+/* Of a wrapper that the layer called at `address`: who called the layer, or `address`. *ret_layer: where. */
+static uint64_t caller_of_layer(struct stream *s, uint64_t address, uint64_t frame, uint64_t *ret_layer)
 {
 	struct frame f;
-	uint64_t layer = address;
 	bool good = first(s, frame, &f);
+	*ret_layer = address;
 	for (int i = 0; good && i < LAYER_FRAMES_MAX && in_fortran_layer(f.pc); i++) {
-		layer = f.pc;
+		*ret_layer = f.pc;
 		good = step(s, frame, &f);
 	}
+	return good && !in_fortran_layer(f.pc) ? f.pc : address;
+}
+
+uint64_t callsite_behind(struct stream *s, uint32_t op, uint64_t address, uint64_t frame)
+{
+	uint64_t layer, caller = caller_of_layer(s, address, frame, &layer);
 	if (__builtin_expect(layer_calls(op), false) && in_fortran_layer(layer) && is_layers_own(op, layer))
 		return 0;
-	return good && !in_fortran_layer(f.pc) ? f.pc : address;
+	return caller;
 }
 
 /* Is the frame of the open call above that of another wrapper? *ret_by_mpi: MPI stands between them. */
@@ -282,6 +289,9 @@ static void count(_Atomic uint64_t *calls)
 bool callsite_is_inside(struct stream *s, uint64_t address, uint64_t frame)
 {
 	bool is_below = frame < s->open.inside, by_mpi;
+	uint64_t layer;
+	if (is_below && in_fortran_layer(address))
+		address = caller_of_layer(s, address, frame, &layer);
 	if (is_below && modules_is_mpi(address))
 		return true;
 	modules_note(address);

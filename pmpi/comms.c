@@ -365,13 +365,25 @@ void comm_promised(uint32_t op, MPI_Comm parent, MPI_Comm newcomm)
 	tables_unlock();
 }
 
-void comm_freed(MPI_Comm comm)
+#define NO_PLACE UINT32_MAX
+
+uint32_t comm_leaves(MPI_Comm comm)
 {
 	uint32_t index;
 	tables_lock();
-	if (handle_map_take(&by_handle, comm_bits(comm), &index))
-		index_give(&indices, index);
+	bool known = handle_map_take(&by_handle, comm_bits(comm), &index);
 	handle_cache_drop(&comm_cache, comm_bits(comm));
+	tables_unlock();
+	return known ? index : NO_PLACE;
+}
+
+void comm_left(MPI_Comm comm, uint32_t place, bool stays)
+{
+	if (place == NO_PLACE)
+		return;
+	tables_lock();
+	if (!stays || !handle_map_put(&by_handle, comm_bits(comm), place))
+		index_give(&indices, place);
 	tables_unlock();
 }
 

@@ -22,8 +22,11 @@ struct comm_view comm_find_slow(MPI_Comm comm) HIDDEN COLD;
 uint32_t comm_created(uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t salt) HIDDEN;
 /* MPI_Comm_idup returned: newcomm gets its place among the parent's children now and is entered at its first use. */
 void comm_promised(uint32_t op, MPI_Comm parent, MPI_Comm newcomm) HIDDEN COLD;
-/* Before it is freed, as the library may give the handle to another thread at once. */
-void comm_freed(MPI_Comm comm) HIDDEN;
+/* Before it is freed, as the library may give the handle to another thread at once: it stands for nothing from now on.
+ * For comm_left(). */
+uint32_t comm_leaves(MPI_Comm comm) HIDDEN;
+/* It is freed, or stays what it was: MPI has refused. */
+void comm_left(MPI_Comm comm, uint32_t place, bool stays) HIDDEN;
 void comm_named(MPI_Comm comm, const char *name) HIDDEN COLD;
 /* How many neighbours this rank has in comm's topology; who they are becomes a definition at the first use. */
 struct comm_degree {

@@ -1,6 +1,9 @@
 /* completion.c - see completion.h. */
 #include "pmpi/completion.h"
 
+#include <string.h>
+#include <sys/mman.h>
+
 #define TAKEN_WORDS ((sizeof(struct taken) + 7) / 8)
 
 bool builder_begin(struct builder *b, struct stream *stream, int n)
@@ -56,6 +59,13 @@ static void put_runs(struct builder *b, const struct stream *stream)
 	b->nrun_words = (uint32_t)(w - b->w) - 3;
 }
 
+/* w: its tag and bytes. Then who sent is not known: a message of no bytes from rank 0 with tag 0 looks the same. */
+static bool is_empty(const struct request *r, const MPI_Status *status, const uint64_t *w)
+{
+	return (r->flags & REQUEST_MAY_BE_EMPTY) != 0 && status->MPI_SOURCE == 0 && (w[1] | w[2]) == 0 &&
+	       strncmp(segfile->library, "MPICH", 5) == 0;
+}
+
 static void put_statuses(struct builder *b, const MPI_Status *statuses)
 {
 	b->nstatuses = 0;
@@ -64,9 +74,10 @@ static void put_statuses(struct builder *b, const MPI_Status *statuses)
 		if (__builtin_expect(!(b->taken[i].request.flags & REQUEST_WANTS_STATUS), true))
 			continue;
 		uint64_t *w = b->statuses + (size_t)b->nstatuses++ * STATUS_WORDS;
-		w[0] = sig_pair(i, peer_of(status->MPI_SOURCE));
-		w[1] = sig_pair((uint32_t)status->MPI_TAG, status_cancelled(status) ? 1 : 0);
 		w[2] = status_bytes(status);
+		w[1] = sig_pair((uint32_t)status->MPI_TAG, status_cancelled(status) ? 1 : 0);
+		w[0] = sig_pair(i, is_empty(&b->taken[i].request, status, w) ? (uint32_t)SIG_ANY
+									  : peer_of(status->MPI_SOURCE));
 	}
 }
 
@@ -83,6 +94,35 @@ static uint32_t builder_end(struct builder *b, const struct call_span *s, uint32
 	for (uint32_t i = 0; i < b->nstatuses * STATUS_WORDS; i++)
 		b->w[n++] = b->statuses[i];
 	return n;
+}
+
+void unseen_begin(struct unseen *u, int n, const MPI_Request *requests)
+{
+	u->n = 0;
+	u->map_bytes = 0;
+	u->handles = u->here;
+	if (requests == NULL || n <= 0 || requests_held == 0 || forked || segfile == NULL ||
+	    (stream_mine != NULL && stream_mine->completing))
+		return;
+	if (n > ON_STACK) {
+		u->map_bytes = (size_t)n * sizeof(*requests);
+		u->handles = memory_reserve(u->map_bytes);
+		if (u->handles == NULL)
+			return;
+	}
+	u->n = n;
+	memcpy(u->handles, requests, (size_t)n * sizeof(*requests));
+}
+
+void unseen_end(struct unseen *u, const MPI_Request *requests, bool freed)
+{
+	struct request taken;
+	for (int i = 0; i < u->n && !forked; i++)
+		if (u->handles[i] != MPI_REQUEST_NULL && requests[i] != u->handles[i] &&
+		    request_take(u->handles[i], freed, &taken))
+			atomic_fetch_add_explicit(&segfile->requests_unseen, 1, memory_order_relaxed);
+	if (u->map_bytes > 0 && u->handles != NULL)
+		munmap(u->handles, u->map_bytes);
 }
 
 void record_poll(struct call_span *s, uint32_t op, int n)

@@ -32,5 +32,15 @@ bool builder_begin(struct builder *b, struct stream *stream, int n) HIDDEN;
  * NULL. */
 void builder_record(struct call_span *s, uint32_t op, enum sig_shape shape, struct builder *b, int requests,
 		    const MPI_Status *statuses, unsigned part, bool more) HIDDEN;
+/* A call that is not recorded may complete requests that are: of these is known from then on that they are over, and no
+ * more. Not where it was made by a call that is recorded and completes the same. */
+struct unseen {
+	int n;
+	size_t map_bytes;
+	MPI_Request *handles, here[ON_STACK];
+};
+void unseen_begin(struct unseen *u, int n, const MPI_Request *requests) HIDDEN COLD;
+/* freed: by MPI_Request_free, also if persistent. */
+void unseen_end(struct unseen *u, const MPI_Request *requests, bool freed) HIDDEN COLD;
 /* n requests were tested and none was complete. */
 void record_poll(struct call_span *s, uint32_t op, int n) HIDDEN;

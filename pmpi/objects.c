@@ -32,11 +32,20 @@ uint32_t object_created(struct object_table *t, uint64_t handle)
 	return id;
 }
 
-void object_freed(struct object_table *t, uint64_t handle)
+uint32_t object_leaves(struct object_table *t, uint64_t handle)
 {
-	uint32_t id;
+	uint32_t id = MPIC_NO_OBJECT;
 	tables_lock();
 	handle_map_take(&t->map, handle, &id);
 	handle_cache_drop(&t->cache, handle);
+	tables_unlock();
+	return id;
+}
+
+void object_stays(struct object_table *t, uint64_t handle, uint32_t id)
+{
+	tables_lock();
+	if (id != MPIC_NO_OBJECT)
+		handle_map_put(&t->map, handle, id);
 	tables_unlock();
 }

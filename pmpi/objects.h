@@ -15,8 +15,10 @@ extern struct object_table windows HIDDEN, files HIDDEN;
 uint32_t object_find_slow(struct object_table *table, uint64_t handle) HIDDEN COLD;
 /* Enter a new object; its id, MPIC_NO_OBJECT when the table is full. */
 uint32_t object_created(struct object_table *table, uint64_t handle) HIDDEN COLD;
-/* Before it is freed. */
-void object_freed(struct object_table *table, uint64_t handle) HIDDEN COLD;
+/* Before it is freed; its id. */
+uint32_t object_leaves(struct object_table *table, uint64_t handle) HIDDEN COLD;
+/* MPI has refused to free it. */
+void object_stays(struct object_table *table, uint64_t handle, uint32_t id) HIDDEN COLD;
 
 /* The id of an object, MPIC_NO_OBJECT for one that nobody saw being made. */
 static inline uint32_t object_find(struct object_table *table, uint64_t handle)

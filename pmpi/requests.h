@@ -6,6 +6,7 @@
 enum request_flag {
 	REQUEST_PERSISTENT = 1,
 	REQUEST_WANTS_STATUS = 2, /* a wildcard receive, or cancelled: only the status knows */
+	REQUEST_MAY_BE_EMPTY = 4, /* but MPICH 4.0 leaves it as it was made, of MPI_Isendrecv */
 };
 
 struct request {

@@ -6,7 +6,10 @@
  * an MPI call: MPI_Finalize does not call PMPI_Gather for the program. Looked up once for each place in the library,
  * unless helpers stand between, or the stack could not be followed: what calls those may vary, and no call of the
  * program may be lost. An executable that exports MPI functions itself holds such a library; where it keeps them to
- * itself, nothing tells them from the program. */
+ * itself, nothing tells them from the program.
+ *
+ * A function MPI_X that makes other calls and never PMPI_X has put them in place of the program's. One that makes
+ * PMPI_X in two places passes on the program's in one of them, or in either; nobody knows. Both are counted. */
 #include "pmpi/tools.h"
 
 #include "base/path.h"
@@ -27,10 +30,21 @@ static struct range {
 static uint32_t ntools;
 static bool front_seen;
 
+/* What a library makes there: a call of its own, the program's, or one of which that is not known. */
+enum made { MADE_OWN, MADE_PASSED, MADE_DOUBTFUL };
+
 static struct place {
-	uint64_t pc; /* 0 = empty, 1 = being written */
-	bool own;
+	uint64_t pc;	   /* 0 = empty, 1 = being written */
+	uint64_t function; /* of that library, for the call `wrapper`; 0: none has such a name */
+	uint32_t wrapper;
+	enum made made;
 } places[PLACES_KNOWN];
+
+/* Of the function for a call, in whatever library: has it passed one on? Calls that it made instead, so far. */
+static struct {
+	_Atomic bool passes;
+	_Atomic uint64_t others;
+} wrapped[OP_COUNT];
 
 static const struct range *tool_of(uint64_t pc)
 {
@@ -98,74 +112,120 @@ static bool is_name_of(const char *name, uint32_t op)
 	return false;
 }
 
-/* The function there, if it is named after an MPI call; else NULL: programs have an MPI_Something of their own, too. */
-static const char *name_at(uint64_t pc)
+/* The function there, if it is named after an MPI call, which is *ret_op; else 0: programs have an MPI_Something of
+ * their own, too. */
+static uint64_t function_at(uint64_t pc, const char **ret_name, uint32_t *ret_op)
 {
 	Dl_info info;
 	if (dladdr((void *)(uintptr_t)(pc - 1), &info) == 0 || info.dli_sname == NULL ||
 	    strncasecmp(info.dli_sname, "MPI_", strlen("MPI_")) != 0)
-		return NULL;
+		return 0;
+	*ret_name = info.dli_sname;
 	for (uint32_t op = 0; op < OP_COUNT; op++)
-		if (op_names[op] != NULL && is_name_of(info.dli_sname, op))
-			return info.dli_sname;
-	return NULL;
+		if (op_names[op] != NULL && is_name_of(info.dli_sname, op)) {
+			*ret_op = op;
+			return (uintptr_t)info.dli_saddr;
+		}
+	return 0;
 }
 
-static bool is_own(struct stream *s, uint32_t op, uint64_t address, uint64_t frame, bool *ret_always)
+/* *ret_always: each call from there is the same. */
+static struct place look(struct stream *s, uint32_t op, uint64_t address, uint64_t frame, bool *ret_always)
 {
 	const struct range *tool = tool_of(address);
+	struct place p = {.pc = address, .made = MADE_PASSED};
 	uint64_t up[WALK_MAX];
 	const char *name = NULL;
 	bool whole;
 	uint32_t n = callsite_walk(s, frame, up, WALK_MAX, &whole), i = 0, helpers = 0;
 	while (i < n && up[i] != address)
 		i++;
-	for (; i < n && name == NULL && tool_of(up[i]) == tool; i++) {
-		name = name_at(up[i]);
-		helpers += name == NULL;
+	for (; i < n && p.function == 0 && tool_of(up[i]) == tool; i++) {
+		p.function = function_at(up[i], &name, &p.wrapper);
+		helpers += p.function == 0;
 	}
-	bool own = name != NULL && !is_name_of(name, op);
-	*ret_always = own ? helpers == 0 : name != NULL || i < n || whole;
-	return own;
+	if (p.function != 0 && !is_name_of(name, op))
+		p.made = MADE_OWN;
+	*ret_always = p.made == MADE_OWN ? helpers == 0 : p.function != 0 || i < n || whole;
+	return p;
 }
 
-static bool remembered(uint32_t home, uint64_t address, bool *ret_own)
+static bool remembered(uint32_t home, uint64_t address, struct place *ret_place)
 {
 	for (uint32_t i = 0; i < PROBES; i++) {
 		const struct place *p = &places[(home + i) % PLACES_KNOWN];
 		if (__atomic_load_n(&p->pc, __ATOMIC_ACQUIRE) == address) { /* partner: the release store below */
-			*ret_own = p->own;
+			*ret_place = *p;
 			return true;
 		}
 	}
 	return false;
 }
 
-static void remember(uint32_t home, uint64_t address, bool own)
+static bool passes_elsewhere(const struct place *from)
+{
+	for (uint32_t i = 0; i < PLACES_KNOWN && from->function != 0; i++) {
+		uint64_t pc = __atomic_load_n(&places[i].pc, __ATOMIC_ACQUIRE); /* partner: the release store below */
+		if (pc > 1 && pc != from->pc && places[i].function == from->function && places[i].made != MADE_OWN)
+			return true;
+	}
+	return false;
+}
+
+static void remember(uint32_t home, const struct place *from)
 {
 	for (uint32_t i = 0; i < PROBES; i++) {
 		struct place *p = &places[(home + i) % PLACES_KNOWN];
 		uint64_t none = 0;
 		if (__atomic_compare_exchange_n(&p->pc, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-			p->own = own;
-			__atomic_store_n(&p->pc, address, __ATOMIC_RELEASE); /* partner: in remembered() */
+			p->function = from->function;
+			p->wrapper = from->wrapper;
+			p->made = from->made;
+			__atomic_store_n(&p->pc, from->pc, __ATOMIC_RELEASE); /* partner: in remembered() */
 			return;
 		}
 	}
 }
 
+/* MPI_Pcontrol is there for profiling libraries: it stands for no call. */
+static void count_own(uint32_t wrapper)
+{
+	bool replaces = !atomic_load(&wrapped[wrapper].passes) && wrapper != OP_MPI_Pcontrol;
+	if (replaces)
+		atomic_fetch_add(&wrapped[wrapper].others, 1);
+	atomic_fetch_add_explicit(replaces ? &segfile->calls_replaced : &segfile->calls_of_tools, 1,
+				  memory_order_relaxed);
+}
+
+/* What its function made before was beside it. */
+static void note_passed(const struct place *p)
+{
+	if (p->function == 0 || atomic_exchange(&wrapped[p->wrapper].passes, true))
+		return;
+	uint64_t others = atomic_exchange(&wrapped[p->wrapper].others, 0);
+	atomic_fetch_sub(&segfile->calls_replaced, others);
+	atomic_fetch_add(&segfile->calls_of_tools, others);
+}
+
 bool tools_own(struct stream *s, uint32_t op, uint64_t address, uint64_t frame)
 {
-	bool always, own;
+	bool always;
+	struct place p;
 	uint32_t home = (uint32_t)((address * 0x9e3779b97f4a7c15ull) >> 54);
 	if (tool_of(address) == NULL)
 		return false;
-	if (!remembered(home, address, &own)) {
-		own = is_own(s, op, address, frame, &always);
+	if (!remembered(home, address, &p)) {
+		p = look(s, op, address, frame, &always);
+		if (p.made == MADE_PASSED && passes_elsewhere(&p))
+			p.made = MADE_DOUBTFUL;
 		if (always)
-			remember(home, address, own);
+			remember(home, &p);
+		if (p.made != MADE_OWN)
+			note_passed(&p);
 	}
-	if (own)
-		atomic_fetch_add_explicit(&segfile->calls_of_tools, 1, memory_order_relaxed);
-	return own;
+	if (p.made == MADE_OWN)
+		count_own(p.wrapper);
+	else if (p.made == MADE_DOUBTFUL)
+		atomic_fetch_add_explicit(&segfile->calls_doubtful, 1, memory_order_relaxed);
+	return p.made == MADE_OWN;
 }

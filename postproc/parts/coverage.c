@@ -16,8 +16,8 @@
 #define MISSING_NODES_MAX 1024
 
 struct shortfall {
-	uint64_t events, lost, unwanted, outside, unclear, left, forked, in_callbacks, of_tools, unknown_sigs,
-		unknown_calls, unknown_defs, missing_defs;
+	uint64_t events, lost, unwanted, unknown_sigs, unknown_calls, unknown_defs, missing_defs;
+	uint64_t uncounted[UNCOUNTED_ROWS];
 	uint64_t bare;	  /* messages whose words went with an event that was not kept */
 	uint64_t named;	  /* other such calls */
 	uint64_t crowded; /* calls that differ from all others, where there are too many such */
@@ -58,19 +58,31 @@ static bool is_empty(const struct step *s, const struct process *p)
 	return true;
 }
 
+static const char *const uncounted_names[UNCOUNTED_ROWS] = {
+#define NAME(name, lacks, noun, said) [UNCOUNTED_##name] = #name,
+	UNCOUNTED(NAME)
+#undef NAME
+};
+
+static const char *const uncounted_nouns[UNCOUNTED_ROWS] = {
+#define NOUN(name, lacks, noun, said) [UNCOUNTED_##name] = (noun),
+	UNCOUNTED(NOUN)
+#undef NOUN
+};
+
+static const char *const uncounted_said[UNCOUNTED_ROWS] = {
+#define SAID(name, lacks, noun, said) [UNCOUNTED_##name] = (said),
+	UNCOUNTED(SAID)
+#undef SAID
+};
+
 static void explain_uncounted(struct step *s, uint32_t rank, uint32_t *named)
 {
-	static const char *const rows[][2] = {
-		{"calls_outside", "calls of threads for which the tracer had no room are in no count: too many threads "
-				  "at once, or no memory"},
-		{"calls_unclear", "calls are in no count: whether MPI made them inside of another call is not known"},
-		{"calls_left", "calls are in no count: they were not seen to return, as of a longjmp or an exception"},
-		{"calls_forked", "calls are in no count: children made them that were forked while MPI ran"},
-	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		uint64_t n = process_uncounted(s->ranks[rank]->meta, rows[i][0]);
-		if (n > 0 && (*named)++ < NAMED_MAX)
-			step_reason(s, "rank %u: %" PRIu64 " %s", rank, n, rows[i][1]);
+	for (int i = 0; i < UNCOUNTED_ROWS; i++) {
+		uint64_t n = s->ranks[rank]->uncounted[i];
+		if (uncounted_lacks[i] && n > 0 && (*named)++ < NAMED_MAX)
+			step_reason(s, "rank %u: %s: %s", rank, uncounted_said[i],
+				    fmt_many((double)n, uncounted_nouns[i]).s);
 	}
 }
 
@@ -157,17 +169,9 @@ static void explain_unknown(struct step *s, const struct shortfall *t)
 		step_reason(s,
 			    "of which only number and time are known, because there was no room for what they were: %s",
 			    fmt_many((double)t->named, "other call").s);
-	if (t->in_callbacks > 0)
-		step_reason(
-			s,
-			"made by the program in functions of its own that MPI called during another call, and in no "
-			"count: %s",
-			fmt_many((double)t->in_callbacks, "call").s);
-	if (t->of_tools > 0)
-		step_reason(s,
-			    "made by a profiling library for itself, in the program or ahead of the tracer, and in no "
-			    "count: %s",
-			    fmt_many((double)t->of_tools, "call").s);
+	for (int i = 0; i < UNCOUNTED_ROWS; i++)
+		if (!uncounted_lacks[i] && t->uncounted[i] > 0)
+			step_reason(s, "%s: %s", uncounted_said[i], fmt_many((double)t->uncounted[i], uncounted_nouns[i]).s);
 	if (t->missing_defs > 0)
 		step_reason(s,
 			    "the tracer's tables had no room for %s (communicators, datatypes, windows, files, matched "
@@ -187,12 +191,8 @@ static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, uint3
 	}
 	t->events += step_events(p);
 	t->unfinished += !p->finalized;
-	t->outside += process_uncounted(p->meta, "calls_outside");
-	t->unclear += process_uncounted(p->meta, "calls_unclear");
-	t->left += process_uncounted(p->meta, "calls_left");
-	t->forked += process_uncounted(p->meta, "calls_forked");
-	t->in_callbacks += process_uncounted(p->meta, "calls_in_callbacks");
-	t->of_tools += process_uncounted(p->meta, "calls_of_tools");
+	for (int i = 0; i < UNCOUNTED_ROWS; i++)
+		t->uncounted[i] += p->uncounted[i];
 	s->bad_blocks += p->bad_blocks;
 	for (size_t i = 0; i < p->threads.n; i++) {
 		t->lost += p->threads.at[i].lost + unusable(s, &p->threads.at[i]) + not_written(s, &p->threads.at[i]);
@@ -252,7 +252,8 @@ static void explain_unmatched(struct step *s, const struct unmatched *u, const s
 		{u->partner_missing, "message has", "messages have", "no partner: its rank is not in the record"},
 		{u->record_cut, "message has", "messages have",
 		 "no partner: a rank's record lacks calls, or ends early"},
-		{u->unknown_source, "wildcard receive:", "wildcard receives:", "the sender is not recorded"},
+		{u->unknown_source, "message has", "messages have",
+		 "no partner: who sent what a wildcard receive got is not recorded"},
 		{u->program, "message has", "messages have",
 		 "no partner although both records are complete: never received, or never sent"},
 		{u->collectives, "collective operation lacks", "collective operations lack", "some members"},
@@ -402,6 +403,14 @@ static double calls_before_init(const struct step *s)
 	return n;
 }
 
+static bool lacks_any(const struct shortfall *t)
+{
+	for (int i = 0; i < UNCOUNTED_ROWS; i++)
+		if (uncounted_lacks[i] && t->uncounted[i] > 0)
+			return true;
+	return false;
+}
+
 int part_coverage(struct analysis *a)
 {
 	struct step *s = a->step;
@@ -421,8 +430,7 @@ int part_coverage(struct analysis *a)
 			       "critical path, is not known");
 	bool lacks = explain_untraced(s);
 	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 ||
-		  t.outside != 0 || t.unclear != 0 || t.left != 0 || t.forked != 0 || t.bare != 0 || t.named != 0 ||
-		  t.crowded != 0 || s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->files_left_out != 0 ||
+		  lacks_any(&t) || t.bare != 0 || t.named != 0 || t.crowded != 0 || s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->files_left_out != 0 ||
 		  s->damaged_bytes != 0 || s->bad_blocks != 0;
 	a->as_wanted = !a->lost && t.unfinished == 0;
 	a->complete = a->as_wanted && t.lost == 0 && !s->totals;
@@ -437,12 +445,8 @@ int part_coverage(struct analysis *a)
 	json_put(c, "events", (double)t.events);
 	json_put(c, "events_lost", (double)t.lost);
 	json_put(c, "calls_before_init", calls_before_init(s));
-	json_put(c, "calls_outside", (double)t.outside);
-	json_put(c, "calls_unclear", (double)t.unclear);
-	json_put(c, "calls_left", (double)t.left);
-	json_put(c, "calls_forked", (double)t.forked);
-	json_put(c, "calls_in_callbacks", (double)t.in_callbacks);
-	json_put(c, "calls_of_tools", (double)t.of_tools);
+	for (int i = 0; i < UNCOUNTED_ROWS; i++)
+		json_put(c, uncounted_names[i], (double)t.uncounted[i]);
 	json_put(c, "mpi_without_waits", share_without_waits(s));
 	json_put(c, "unknown_signatures", (double)t.unknown_sigs);
 	json_put(c, "unknown_calls", (double)t.unknown_calls);

@@ -82,7 +82,7 @@ static void add_processors(struct process *p)
 	}
 }
 
-uint64_t process_uncounted(const cJSON *meta, const char *key)
+static uint64_t count_of(const cJSON *meta, const char *key)
 {
 	double n = json_number_or(meta, key, 0);
 	return n >= 1 && n < 1e18 ? (uint64_t)n : 0;
@@ -105,9 +105,9 @@ static int read_meta(struct process *p, const cJSON *meta)
 	p->overhead_ns = json_number_or(meta, "overhead_ns", NAN);
 	p->recording_ticks = json_number_or(meta, "recording_ticks", NAN);
 	p->inside_ticks = json_number_or(meta, "inside_ticks", NAN);
-	p->uncounted = process_uncounted(meta, "calls_outside") + process_uncounted(meta, "calls_unclear") +
-		       process_uncounted(meta, "calls_left") + process_uncounted(meta, "calls_forked");
-	p->in_callbacks = process_uncounted(meta, "calls_in_callbacks");
+#define READ_COUNT(name, lacks, noun, said) p->uncounted[UNCOUNTED_##name] = count_of(meta, #name);
+	UNCOUNTED(READ_COUNT)
+#undef READ_COUNT
 	p->cpu = (int)json_int(meta, "cpu", -1);
 	p->library = copy_text(meta, "library");
 	p->cpus = copy_text(meta, "cpus");

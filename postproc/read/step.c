@@ -69,17 +69,26 @@ bool step_is_message(const char *op)
 	return strcasestr(op, "send") != NULL || strcasestr(op, "recv") != NULL;
 }
 
+const bool uncounted_lacks[UNCOUNTED_ROWS] = {
+#define LACKS(name, lacks, noun, said) [UNCOUNTED_##name] = (lacks),
+	UNCOUNTED(LACKS)
+#undef LACKS
+};
+
 bool process_is_whole(const struct process *p)
 {
 	for (size_t i = 0; i < p->threads.n; i++)
 		if (p->threads.at[i].lost > 0 || p->threads.at[i].gap || p->threads.at[i].not_taken)
 			return false;
-	return p->bad_blocks == 0 && p->uncounted == 0;
+	for (int i = 0; i < UNCOUNTED_ROWS; i++)
+		if (uncounted_lacks[i] && p->uncounted[i] > 0)
+			return false;
+	return p->bad_blocks == 0;
 }
 
 bool process_is_known(const struct process *p)
 {
-	return process_is_whole(p) && p->in_callbacks == 0;
+	return process_is_whole(p) && p->uncounted[UNCOUNTED_calls_in_callbacks] == 0;
 }
 
 uint64_t thread_unusable(const struct thread *t)

@@ -10,6 +10,7 @@
 #include "format/mpic.h"
 #include "format/mpix.h"
 #include "format/sig.h"
+#include "format/uncounted.h"
 #include "base/index.h"
 #include "base/vec.h"
 #include "postproc/read/outcome.h"
@@ -207,7 +208,7 @@ struct process {
 	VEC(struct datatype) types; /* by local id */
 	VEC(struct module_at) modules;
 	uint32_t bad_blocks;		  /* that did not inflate or decode */
-	uint64_t uncounted, in_callbacks; /* calls that are nowhere, as its tracer says: of any thread, of callbacks */
+	uint64_t uncounted[UNCOUNTED_ROWS]; /* as its tracer says, of all threads */
 	uint64_t own_sigs;		  /* that stand in events, of all threads */
 	uint64_t unknown_sigs;		  /* of which only operation and time are understood */
 	uint64_t unknown_defs;		  /* definitions of a type not known here, left out */
@@ -358,8 +359,8 @@ static inline void add_ns(int64_t *sum, int64_t ns)
 
 /* How many events of p (may be NULL) are in the record; parts of one call count once. */
 uint64_t step_events(const struct process *p);
-/* Calls that are in no total, as the tracer counted them: "calls_outside" and such. */
-uint64_t process_uncounted(const cJSON *meta, const char *key);
+/* By row of UNCOUNTED: is the record not whole where the tracer counted one? */
+extern const bool uncounted_lacks[UNCOUNTED_ROWS];
 /* Is every call of p, up to its last, among them? But those of its callbacks. */
 bool process_is_whole(const struct process *p);
 /* And those: what it has not done, as completing a request, it may have done in one. */

@@ -120,6 +120,7 @@ int match_over(struct shard *sh, struct recv *r)
 		if (!r->cancelled && r->peer != SIG_PROC_NULL) {
 			sh->unmatched.recvs++;
 			sh->unmatched.unknown_source++;
+			sh->stream->ranks[r->rank].nameless++;
 		}
 		return give_up(sh, r);
 	}

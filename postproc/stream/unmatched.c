@@ -23,12 +23,22 @@ bool unmatched_explain(struct shard *sh, uint32_t rank, int32_t peer)
 	return false;
 }
 
+/* One of the receives of which nothing says who sent may be its own. */
+static bool is_nameless(struct shard *sh, const struct send *x)
+{
+	uint64_t *nameless = &sh->stream->ranks[x->peer].nameless;
+	sh->unmatched.unknown_source += *nameless > 0;
+	return *nameless > 0 && (*nameless)-- > 0;
+}
+
 int unmatched_envelope(struct shard *sh, struct envelope *v)
 {
 	for (struct send *x = v->send; x != NULL; x = x->next) {
 		if ((x->flags & SENT_CANCELLED) != 0)
 			continue;
 		sh->unmatched.sends++;
+		if (is_nameless(sh, x))
+			continue;
 		if (unmatched_explain(sh, x->rank, (int32_t)x->peer) && check_unreceived(sh, x) < 0)
 			return -ENOMEM;
 		uint32_t site = shard_sig(sh, x->rank, x->sig)->site;

@@ -97,6 +97,21 @@ def forks_anywhere(t, place):
     t.check('%s, forks anywhere: of children at most the call that was to come' % place.flavour, c['calls_forked'] <= forks, c)
 
 
+def refused(t, place):
+    """What MPI refuses it has not done: the program goes on, and what it wanted to free is there as before."""
+    program = place.compile('refused.c')
+    plain, traced = place.plain(2, program), place.traced(2, program, name='refused')
+    who = '%s, calls that MPI refuses: ' % place.flavour
+    t.equal(who + 'output and exit code are those of the untraced program', (sorted(traced.stdout.splitlines()), traced.returncode),
+            (sorted(plain.stdout.splitlines()), plain.returncode))
+    a = place.analysis('refused')
+    calls = operations(a)
+    t.equal(who + 'each is a call', {x: calls.get('MPI_' + x) for x in ('Wait', 'Waitall', 'Waitany', 'Testsome', 'Startall', 'Request_free')},
+            {'Wait': 2, 'Waitall': 4, 'Waitany': 6, 'Testsome': 4, 'Startall': 2, 'Request_free': 2})
+    t.equal(who + 'messages on what was not freed are matched', (a['summary']['transfers'], {k: v for k, v in a['coverage']['unmatched'].items() if v and k != 'proc_null'},
+            a['coverage']['complete']), (10, {}, True))
+
+
 def inert(t, place):
     program = place.compile('nothing.c')
     traced = run(place, MPITRACE, 'run', '--out', place.dir + '/none', '--', program)
@@ -239,6 +254,7 @@ def main():
             ends(t, place)
             forks_inside(t, place)
             forks_anywhere(t, place)
+            refused(t, place)
             inert(t, place)
             hostile(t, place)
             killed(t, place)

@@ -120,6 +120,38 @@ def no_room(t, place):
             t.check(who + 'what threads do is known', case == 'user' or known, c)
 
 
+def accused(a):
+    """Of what the program did not do, as nobody saw it done."""
+    return [i['issue'] for i in a['issues'] if i['issue'] in ('unmatched', 'request_leak')] + [d['kind'] for d in a['correctness']]
+
+
+def unseen(t, place):
+    """Requests that are completed where no call is recorded are a number, and do not stand in the way of later ones."""
+    program = place.compile('unseen.c')
+    for case, n, more in (('op', 1, 0), ('requests', 40, 0)):
+        who = '%s, unseen, %s: ' % (place.flavour, case)
+        plain, traced = place.plain(2, program, case), place.traced(2, program, case, name='unseen-' + case)
+        t.equal(who + 'output and exit code are those of the untraced program', (sorted(traced.stdout.splitlines()), traced.returncode),
+                (sorted(plain.stdout.splitlines()), 0))
+        a = place.analysis('unseen-' + case)
+        c = a['coverage']
+        t.equal(who + 'they are a number, and the record lacks them', (c['requests_unseen'], c['complete'], any('no call is recorded' in r for r in c['reasons'])),
+                (n, False, True))
+        t.equal(who + 'nobody is accused', accused(a), [])
+        late = [(w['rank'], w['count'], w['seconds']) for w in a['wait_states'] if w['state'] == 'late_sender']
+        t.check(who + 'later requests wait for their own messages', sum(n for r, n, s in late if r == 0) >= 3 and sum(s for _, _, s in late) > 0.2, late)
+    place.traced(2, program, 'anybody', name='anybody')
+    a = place.analysis('anybody')
+    t.equal('%s, unseen, anybody: each message has its sender, or it is said that nobody knows' % place.flavour,
+            (a['summary']['transfers'] + a['coverage']['unmatched']['unknown_source'] // 2, accused(a)), (6, []))
+    if shutil.which('mpifort.' + place.flavour):
+        program = place.compile('callbacks.f90')
+        plain, traced = place.plain(2, program), place.traced(2, program, name='callbacks-fortran')
+        c = place.analysis('callbacks-fortran')['coverage']
+        t.equal('%s: calls of Fortran that MPI calls are a number' % place.flavour,
+                (int(traced.stdout), c['calls_in_callbacks'] + c['calls_unclear']), (int(plain.stdout), int(plain.stdout)))
+
+
 def mpi4py(t):
     if subprocess.run(['/usr/bin/python3', '-c', 'import mpi4py.MPI'], capture_output=True).returncode != 0:
         return
@@ -143,6 +175,7 @@ def main():
             full_tables(t, place)
             first_called_late(t, place)
             no_room(t, place)
+            unseen(t, place)
     if shutil.which('mpirun.openmpi'):
         mpi4py(t)
     t.end()

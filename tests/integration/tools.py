@@ -97,6 +97,22 @@ def in_the_program(t, place):
                 any('profiling library' in r for r in c['reasons']), c)
 
 
+def other_calls(t, place):
+    """Calls that a library makes in place of the program's, or beside it, are a number, and the trace does not pass for whole."""
+    for kind, count in (('REPLACES', 'calls_replaced'), ('BESIDE', 'calls_doubtful')):
+        who = '%s, a library that %s: ' % (place.flavour, kind.lower())
+        path = '%s/other_%s' % (place.dir, kind.lower())
+        os.rename(place.compile('tooled.c', '-D' + kind, PROGRAMS + '/tool_other.c'), path)
+        plain, traced = place.plain(2, path), place.traced(2, path, name=kind)
+        t.equal(who + 'output and exit code are those of the untraced program', (sorted(traced.stdout.splitlines()), traced.returncode),
+                (sorted(plain.stdout.splitlines()), 0))
+        a = place.analysis(kind)
+        c = a['coverage']
+        t.check(who + 'it is a number, and said', c[count] > 0 and not c['complete'] and any('profiling library' in r for r in c['reasons']), c)
+        t.equal(who + 'the other kind is none', c['calls_doubtful' if kind == 'REPLACES' else 'calls_replaced'], 0)
+        t.equal(who + 'the program is not accused', [i['issue'] for i in a['issues'] if i['issue'] in ('unmatched', 'request_leak')], [])
+
+
 def in_fortran(t, place):
     for source in LANGUAGES:
         want = wanted(place, source)
@@ -120,6 +136,7 @@ def main():
         with Place(flavour) as place:
             in_c(t, place)
             in_the_program(t, place)
+            other_calls(t, place)
             if shutil.which('mpifort.' + flavour):
                 in_fortran(t, place)
             by_mpitrace_run(t, place)
