@@ -84,6 +84,8 @@ static int by_switch(const void *a, const void *b)
 static void fill(const struct model *m, const struct rank_row **sorted, struct nodes *n)
 {
 	for (size_t i = 0; i < m->nranks; i++) {
+		if (*sorted[i]->node == '\0') /* not in the record */
+			continue;
 		struct node *last = n->count > 0 ? &n->row[n->count - 1] : NULL;
 		if (last == NULL || strcmp(last->name, sorted[i]->node) != 0) {
 			const cJSON *info = find_info(m, sorted[i]->node);
@@ -215,7 +217,10 @@ static void result(struct page *p)
 
 static bool has_topology(const struct model *m)
 {
-	return m->nranks > 0 && *m->rank[0].node != '\0';
+	size_t i = 0;
+	while (i < m->nranks && *m->rank[i].node == '\0')
+		i++;
+	return i < m->nranks;
 }
 
 const struct section section_topology = {
