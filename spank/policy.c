@@ -4,6 +4,7 @@
 #include "spank/policy.h"
 #include "spank/policy/names.h"
 #include "spank/policy_directory.h"
+#include "spank/warden/central.h"
 #include "spank/warden/quota.h"
 #include "spank/warden/spool.h"
 
@@ -266,6 +267,14 @@ static bool take_room(const struct room *o, enum policy_setting key, const char 
 	uint64_t left = used < limit ? (limit - used) / o->nodes : 0;
 	if (limit == 0)
 		return true;
+	if (used == CENTRAL_UNKNOWN) {
+		snprintf(o->request->site.refusal, sizeof(o->request->site.refusal),
+			 "%.300s could not be counted, and this site bounds what it may hold: remove directories that "
+			 "are "
+			 "closed or very deep there, or ask its administrators; mpitrace sweep counts again",
+			 what);
+		return false;
+	}
 	if (left < CENTRAL_LEAST_BYTES) {
 		snprintf(o->request->site.refusal, sizeof(o->request->site.refusal),
 			 "%.300s holds %.1f of the %.1f MB that this site lets it have; remove results there, or ask "
@@ -289,8 +298,10 @@ static void take_quota(spank_t sp, const struct policy_decision *d, const struct
 	snprintf(mine, sizeof(mine), "%s/%s", p->directory, p->user);
 	if (!sl_number(sp, S_JOB_NNODES, &room.nodes) || room.nodes == 0)
 		room.nodes = 1;
+	bool counted = usage->user_bytes != CENTRAL_UNKNOWN; /* else nobody knows what it is of the whole */
 	if (take_room(&room, POLICY_QUOTA, mine, usage->user_bytes))
-		take_room(&room, POLICY_DIRECTORY_BYTES, p->directory, usage->all_bytes);
+		take_room(&room, POLICY_DIRECTORY_BYTES, counted ? p->directory : mine,
+			  counted ? usage->all_bytes : CENTRAL_UNKNOWN);
 }
 
 /* The results will lie in the user's own part of the central directory: it must be there before the agent, which is the

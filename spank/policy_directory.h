@@ -12,7 +12,7 @@ struct policy_place {
 	unsigned mask;
 };
 
-/* What the last sweep has counted there (spank/warden/central.h). */
+/* What the last sweep has counted there, or CENTRAL_UNKNOWN (spank/warden/central.h). */
 struct policy_usage {
 	uint64_t user_bytes, all_bytes;
 };

@@ -25,20 +25,24 @@
 #define DEPTH_MAX 16	      /* ours are 3 deep */
 #define NOBODY ((gid_t)65534) /* no group's rights are needed to remove one's own */
 #define DAY (24 * 3600)
+#define NOTE_BYTES 64
+#define AT_LEAST " at least" /* behind the number of a user of whose files not all could be counted */
+#define NO_ROOM ": under a quota this user is not traced until they are\n"
 #define NEW ".new-" /* what somebody was making: a directory of a user's (spank/policy_directory.c), or a note */
 
 /* ---- the child, who is the user ---- */
 
 struct account {
 	uint64_t bytes;
-	uint32_t removed;
-	bool partly; /* there was no time for more: bytes is what was seen */
-	bool deep;   /* so is it where directories are too deep */
+	uint32_t removed, kept; /* results that are too old; kept: that could not be removed */
+	bool partly;		/* there was no time for more: bytes is what was seen */
+	bool hidden;		/* so is it where directories are too deep, closed, or file systems of their own */
 };
 
 struct look {
 	struct account account;
 	time_t limit; /* older than that may go; 0: nothing */
+	mode_t needs; /* of a directory, to do so */
 	dev_t device;
 	double end;
 };
@@ -64,24 +68,56 @@ static bool is_trace(const char *name)
 
 static int look_at(int dir_fd, const char *name, void *context);
 
-/* A directory in which traces lie is a result, with all that is below it. */
-static void look_into(int dir_fd, const char *name, struct walk *above)
+static bool lacks(const struct look *l, const struct stat *st)
+{
+	return (st->st_mode & l->needs) != l->needs;
+}
+
+/* One that its user has closed to themselves is opened to them: else it would be neither counted nor removed. -1 and
+ * errno where it is not theirs, or what it holds is not to be counted here. */
+static int open_directory(int dir_fd, const char *name, const struct stat *seen, const struct walk *w)
 {
 	struct stat st;
+	const struct look *l = w->look;
+	errno = EXDEV;
+	if (w->depth > DEPTH_MAX)
+		return -1;
+	if (lacks(l, seen) && seen->st_dev == l->device)
+		fchmodat(dir_fd, name, (seen->st_mode | l->needs) & 07777, AT_SYMLINK_NOFOLLOW);
+	int fd = openat(dir_fd, name, OPEN_DIRECTORY);
+	if (fd < 0 || (fstat(fd, &st) == 0 && st.st_dev == l->device))
+		return fd;
+	close(fd);
+	errno = EXDEV;
+	return -1;
+}
+
+/* True when it is gone. */
+static bool remove_result(int dir_fd, const char *name, const struct walk *w)
+{
+	struct account *a = &w->look->account;
+	if (!w->tree.is_result || a->partly || w->tree.newest >= w->look->limit)
+		return false;
+	bool gone = remove_tree(dir_fd, name) == 0;
+	a->removed += gone;
+	a->kept += !gone;
+	return gone;
+}
+
+/* A directory in which traces lie is a result, with all that is below it. */
+static void look_into(int dir_fd, const char *name, const struct stat *seen, struct walk *above)
+{
 	struct look *l = above->look;
 	struct walk here = {.look = l, .depth = above->depth + 1};
-	int fd = openat(dir_fd, name, OPEN_DIRECTORY);
-	if (fd < 0 || fstat(fd, &st) != 0 || st.st_dev != l->device || here.depth > DEPTH_MAX) {
-		l->account.deep |= here.depth > DEPTH_MAX;
-		if (fd >= 0)
-			close(fd);
+	int fd = open_directory(dir_fd, name, seen, &here);
+	if (fd < 0) {
+		l->account.hidden |= errno != ENOENT;
 		return;
 	}
-	spool_each_hidden(fd, look_at, &here);
+	if (spool_each_hidden(fd, look_at, &here) < 0)
+		l->account.hidden = true;
 	close(fd);
-	if (here.tree.is_result && !l->account.partly && here.tree.newest < l->limit &&
-	    remove_tree(dir_fd, name) == 0) {
-		l->account.removed++;
+	if (remove_result(dir_fd, name, &here)) {
 		above->tree.emptied = true;
 		return;
 	}
@@ -96,10 +132,14 @@ static int look_at(int dir_fd, const char *name, void *context)
 	struct walk *w = context;
 	struct stat st;
 	w->look->account.partly |= now_s() > w->look->end;
-	if (w->look->account.partly || fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+	if (w->look->account.partly)
 		return 0;
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		w->look->account.hidden |= errno != ENOENT;
+		return 0;
+	}
 	if (S_ISDIR(st.st_mode)) {
-		look_into(dir_fd, name, w);
+		look_into(dir_fd, name, &st, w);
 		return 0;
 	}
 	w->tree.bytes += (uint64_t)st.st_blocks * 512;
@@ -116,9 +156,13 @@ static void look_as_user(int user_fd, int answer_fd, uid_t uid, time_t limit)
 	if (!detach_self((int[]){user_fd, answer_fd}, 2) || !become(&who) || fstat(USER_FD, &st) != 0)
 		_exit(126);
 	alarm((unsigned)USER_SECONDS * 2);
-	struct look l = {.limit = limit, .device = st.st_dev, .end = now_s() + USER_SECONDS};
+	struct look l = {
+		.limit = limit, .needs = limit > 0 ? 0700 : 0500, .device = st.st_dev, .end = now_s() + USER_SECONDS};
 	struct walk top = {.look = &l};
-	spool_each_hidden(USER_FD, look_at, &top);
+	if (lacks(&l, &st))
+		fchmod(USER_FD, (st.st_mode | l.needs) & 07777);
+	if (spool_each_hidden(USER_FD, look_at, &top) < 0)
+		l.account.hidden = true;
 	l.account.bytes = top.tree.bytes;
 	_exit(write(ANSWER_FD, &l.account, sizeof(l.account)) == (ssize_t)sizeof(l.account) ? 0 : 1);
 }
@@ -153,10 +197,11 @@ static bool ask_user(int user_fd, uid_t uid, time_t limit, struct account *ret_a
 	return told;
 }
 
-static void note(const struct sweep *s, const char *name, uint64_t bytes)
+static void note(const struct sweep *s, const char *name, uint64_t bytes, bool all)
 {
-	char text[32], temporary[300];
-	int usage_fd = s->usage_fd, n = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)bytes);
+	char text[NOTE_BYTES], temporary[300];
+	int usage_fd = s->usage_fd,
+	    n = snprintf(text, sizeof(text), "%llu%s\n", (unsigned long long)bytes, all ? "" : AT_LEAST);
 	if (snprintf(temporary, sizeof(temporary), NEW "%s", name) >= (int)sizeof(temporary))
 		return;
 	unlinkat(usage_fd, temporary, 0);
@@ -192,24 +237,69 @@ static int forget_new(int directory_fd, const char *name, void *context)
 	return 0;
 }
 
+/* What a note says; *ret_all: that this is all there is. A user of whom nothing was counted yet has nothing; a note that
+ * is not root's alone, or not to be read, says nothing. */
+static uint64_t read_note(int directory_fd, const char *name, bool *ret_all)
+{
+	char text[NOTE_BYTES] = "", *end = text;
+	struct stat st;
+	uint64_t bytes = 0;
+	int usage_fd = openat(directory_fd, CENTRAL_USAGE, OPEN_DIRECTORY), fd = -1;
+	if (usage_fd >= 0)
+		fd = openat(usage_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	*ret_all = fd < 0 && errno == ENOENT;
+	if (fd >= 0 && is_roots(directory_fd) && is_roots(usage_fd) && is_roots(fd) && fstat(fd, &st) == 0 &&
+	    S_ISREG(st.st_mode) && read(fd, text, sizeof(text) - 1) > 0) {
+		bytes = strtoull(text, &end, 10);
+		*ret_all = end > text && *end == '\n';
+	}
+	if (fd >= 0)
+		close(fd);
+	if (usage_fd >= 0)
+		close(usage_fd);
+	return bytes;
+}
+
+uint64_t central_usage(int directory_fd, const char *name)
+{
+	bool all;
+	uint64_t bytes = read_note(directory_fd, name, &all);
+	return all ? bytes : CENTRAL_UNKNOWN;
+}
+
+static void tell(const struct sweep *s, const char *name, const struct account *a)
+{
+	double days = (double)s->retention_seconds / DAY;
+	if (a->removed > 0)
+		printf("%s/%s: %u results older than %.1f days removed\n", s->directory, name, a->removed, days);
+	if (a->kept > 0)
+		printf("%s/%s: %u results older than %.1f days could not be removed\n", s->directory, name, a->kept,
+		       days);
+	if (a->hidden)
+		printf("%s/%s: directories closed to their user, deeper than %d levels or of another file system "
+		       "could not be counted" NO_ROOM,
+		       s->directory, name, DEPTH_MAX);
+	if (a->partly)
+		printf("%s/%s: more files than can be counted in %.0f s" NO_ROOM, s->directory, name, USER_SECONDS);
+}
+
 static int sweep_user(int directory_fd, const char *name, void *context)
 {
 	struct sweep *s = context;
 	struct account a = {0};
 	struct stat st;
 	int fd = openat(directory_fd, name, OPEN_DIRECTORY);
-	bool users = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid != 0;
+	bool users = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid != 0, all = false;
 	if (users && ask_user(fd, st.st_uid, s->limit, &a)) {
-		note(s, name, a.bytes);
-		if (a.removed > 0)
-			printf("%s/%s: %u results older than %.1f days removed\n", s->directory, name, a.removed,
-			       (double)s->retention_seconds / DAY);
-		if (a.partly || a.deep)
-			printf("%s/%s: more than can be looked through: only a part was counted\n", s->directory, name);
+		all = !a.partly && !a.hidden;
+		tell(s, name, &a);
 	} else if (users) {
-		printf("%s/%s: could not be looked through as its user (%u)\n", s->directory, name, st.st_uid);
-		a.bytes = central_usage(directory_fd, name);
+		printf("%s/%s: could not be looked through as its user (%u)" NO_ROOM, s->directory, name, st.st_uid);
+		a.bytes = read_note(directory_fd, name, &all);
+		all = false;
 	}
+	if (users)
+		note(s, name, a.bytes, all);
 	if (fd >= 0)
 		close(fd);
 	s->all_bytes += a.bytes;
@@ -224,25 +314,6 @@ static bool was_just_done(int usage_fd)
 	       st.st_mtime > now - AGAIN_SECONDS;
 }
 
-uint64_t central_usage(int directory_fd, const char *name)
-{
-	char text[32] = "";
-	struct stat st;
-	uint64_t bytes = 0;
-	int usage_fd = openat(directory_fd, CENTRAL_USAGE, OPEN_DIRECTORY);
-	int fd = usage_fd >= 0 && is_roots(directory_fd) && is_roots(usage_fd)
-			 ? openat(usage_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-			 : -1;
-	if (fd >= 0 && is_roots(fd) && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    read(fd, text, sizeof(text) - 1) > 0)
-		bytes = strtoull(text, NULL, 10);
-	if (fd >= 0)
-		close(fd);
-	if (usage_fd >= 0)
-		close(usage_fd);
-	return bytes;
-}
-
 static void sweep_users(int directory_fd, struct sweep *s)
 {
 	if (flock(s->usage_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
@@ -250,7 +321,7 @@ static void sweep_users(int directory_fd, struct sweep *s)
 	if (was_just_done(s->usage_fd))
 		return;
 	spool_each(directory_fd, sweep_user, s);
-	note(s, CENTRAL_ALL, s->all_bytes);
+	note(s, CENTRAL_ALL, s->all_bytes, true);
 	spool_each_hidden(s->usage_fd, forget_note, &directory_fd);
 	spool_each_hidden(directory_fd, forget_new, NULL);
 	printf("%s: %.1f MB\n", s->directory, (double)s->all_bytes / 1e6);

@@ -54,7 +54,7 @@ results_that_are_too_old_go_from_the_central_directory_and_nothing_else() {
 	as_user mkdir -p "$OLD/$(seq -s / 1 150)" "$mine/notes/$(seq -s / 1 50)"
 	with_central_sweep || return
 	same "results that are young" 2 "$(find "$mine" -name report.html | wc -l)" || return
-	same "bytes noted" "$(find "$mine" ! -type d -printf '%b\n' | awk '{n += $1 * 512} END {print n}')" "$(with_usage "$user")" || return
+	same "bytes noted" "$(find "$mine" ! -type d -printf '%b\n' | awk '{n += $1 * 512} END {print n " at least"}')" "$(with_usage "$user")" || return
 	with_central_directory <<<"retention = 20s"
 	eventually "the old one to go" with_one_gone || fails "$(cat "$CASE_DIR/sweep")" || return
 	contains "$CASE_DIR/sweep" "results older than" || return
@@ -102,6 +102,30 @@ who_has_too_much_in_the_central_directory_runs_untraced_and_is_told() {
 	same "events were lost for it" True "$(mpitrace show --json "$(find "$STATE/central/$user" -name job.mpix -size +1000k | tail -n 1)" | python3 -c 'import json, sys
 c = json.load(sys.stdin)["coverage"]
 print(c["events_lost"] > 0 and c["events"] > 0 or c)')" || return
+	with_end_of_central
+}
+
+# By closing a directory to themselves, or by depth.
+who_hides_what_they_have_is_bounded_all_the_same() {
+	local user mine deep
+	with_end_of_central
+	user=$(stat -c %U "$WORK") mine=$STATE/central/$user deep=$(seq -s / 1 17)
+	with_central_directory <<<"quota = 10M"
+	as_admin install -d -o "$user" "$mine"
+	as_user sh -c "mkdir $mine/hidden && head -c 15M /dev/zero >$mine/hidden/data && chmod 0 $mine/hidden"
+	with_central_sweep || return
+	as_user srun -w n1 -n1 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	contains "$CASE_DIR/err" "mpitrace: runs untraced on n1: $mine holds 15." || return
+	as_user sh -c "chmod 700 $mine/hidden && mkdir -p $mine/$deep && mv $mine/hidden $mine/$deep"
+	with_central_sweep || return
+	contains "$CASE_DIR/sweep" "$mine: directories closed to their user, deeper than 16 levels" || return
+	as_user srun -w n1 -n1 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	contains "$CASE_DIR/err" "mpitrace: runs untraced on n1: $mine could not be counted" || return
+	as_user rm -r "$mine/1"
+	with_central_sweep || return
+	as_user srun -w n1 -n1 --mpitrace=report=none "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	same "what is said when it can be counted again" "ring done" "$(said "$CASE_DIR/err")" || return
+	eventually "a trace" eval '[ -n "$(find "$mine" -name n1.mpic)" ]' || return
 	with_end_of_central
 }
 

@@ -711,9 +711,60 @@ Test(warden, what_is_said_to_be_used_counts_only_from_root)
 	put(below("central/.usage/u"), "12345\n", 0, 0644);
 	cr_expect_eq(central_usage(fd, "u"), 12345);
 	put(below("central/.usage/u"), "12345\n", 0, 0664);
-	cr_expect_eq(central_usage(fd, "u"), 0);
+	cr_expect_eq(central_usage(fd, "u"), CENTRAL_UNKNOWN);
 	put(below("central/.usage/u"), "12345\n", USER, 0644);
-	cr_expect_eq(central_usage(fd, "u"), 0);
+	cr_expect_eq(central_usage(fd, "u"), CENTRAL_UNKNOWN);
+	put(below("central/.usage/u"), "", 0, 0644);
+	cr_expect_eq(central_usage(fd, "u"), CENTRAL_UNKNOWN);
+	close(fd);
+}
+
+/* Of who closes a directory to themselves, and its directory in the site's. */
+Test(warden, what_its_user_has_closed_is_counted_and_goes_when_it_is_old)
+{
+	char text[8192] = {[0 ... 8190] = 'x'};
+	central_with(below("central/u/step-0"));
+	put(below("central/u/step-0/n1.mpic"), text, USER, 0600);
+	for (int i = 0; i < 2; i++) {
+		const char *closed = i == 0 ? below("central/u/step-0") : below("central/u");
+		cr_assert_eq(chmod(closed, 0), 0);
+		central_sweep(below("central"), 0);
+		int fd = open(below("central"), O_RDONLY | O_DIRECTORY);
+		uint64_t bytes = central_usage(fd, "u");
+		close(fd);
+		cr_expect(bytes >= sizeof(text) && bytes != CENTRAL_UNKNOWN, "%lu", bytes);
+		age(below("central/.usage/.all"), 3600);
+	}
+	cr_assert_eq(chmod(below("central/u/step-0"), 0500), 0);
+	central_sweep(below("central"), OLD);
+	cr_expect_not(there(below("central/u/step-0")));
+}
+
+/* Nor is it a small number; when it can be counted again it is one. */
+Test(warden, what_cannot_be_counted_is_not_known_to_be_little)
+{
+	char path[256] = "";
+	central_with(below("central/u/step-0"));
+	int fd = open(below("central"), O_RDONLY | O_DIRECTORY),
+	    n = snprintf(path, sizeof(path), "%s", below("central/u"));
+	cr_expect_eq(central_usage(fd, "u"), 0, "nobody has counted yet");
+	for (int i = 0; i < 18; i++) {
+		n += snprintf(path + n, sizeof(path) - (size_t)n, "/d");
+		cr_assert(mkdir(path, 0700) == 0 && chown(path, USER, GROUP) == 0);
+	}
+	central_sweep(below("central"), 0);
+	cr_expect_eq(central_usage(fd, "u"), CENTRAL_UNKNOWN);
+	cr_assert_eq(rmdir(path), 0);
+	path[n - 2] = '\0';
+	cr_assert_eq(rmdir(path), 0);
+	cr_assert_eq(mkdir(below("central/u/step-0/others"), 0), 0);
+	age(below("central/.usage/.all"), 3600);
+	central_sweep(below("central"), 0);
+	cr_expect_eq(central_usage(fd, "u"), CENTRAL_UNKNOWN, "root's, in it");
+	cr_assert_eq(rmdir(below("central/u/step-0/others")), 0);
+	age(below("central/.usage/.all"), 3600);
+	central_sweep(below("central"), 0);
+	cr_expect_lt(central_usage(fd, "u"), 1000000);
 	close(fd);
 }
 
