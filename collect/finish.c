@@ -237,7 +237,7 @@ static int run_analysis(const struct finish *f, int (*work)(const char *out), in
 		if (got == pid && WIFEXITED(status))
 			return WEXITSTATUS(status);
 		if (got == pid && WIFSIGNALED(status))
-			finish_log(dir_fd, "the analysis was ended by signal %d (%s): the traces are complete",
+			finish_log(dir_fd, "the analysis was ended by signal %d (%s): the traces stay as they are",
 				   WTERMSIG(status), strsignal(WTERMSIG(status)));
 		if ((got == pid && !halted) || (got < 0 && errno != EINTR))
 			break;
@@ -315,7 +315,8 @@ static bool make_page(const struct finish *f, int dir_fd, const struct traces *t
 	if (code == EXIT_CODE_PARTIAL && !stopped)
 		ask_outcome(f, dir_fd);
 	if (made)
-		finish_log(dir_fd, "report.html from totals after %.2f s", now_s() - begin);
+		finish_log(dir_fd, "report.html from totals after %.2f s%s", now_s() - begin,
+			   code == EXIT_CODE_PARTIAL ? ": partial" : "");
 	else
 		finish_log(dir_fd, "report.html from totals could not be made (%d) in %.2f s", code, now_s() - begin);
 	return made;
@@ -324,10 +325,11 @@ static bool make_page(const struct finish *f, int dir_fd, const struct traces *t
 static int judge(const struct finish *f, int dir_fd, int code, double took_s, bool whole, bool page, struct error *e)
 {
 	if (code == -ETIME || stopped) {
-		finish_log(dir_fd,
-			   "the analysis was ended after %.2f s; the traces are complete%s, and `mpitrace finish %s` "
-			   "makes %s",
-			   took_s, said(page), f->out, rest(page));
+		finish_log(
+			dir_fd,
+			"the analysis was ended after %.2f s; the traces stay as they are%s, and `mpitrace finish %s` "
+			"makes %s",
+			took_s, said(page), f->out, rest(page));
 		return stopped ? FINISH_STOPPED : FINISH_LATER;
 	}
 	finish_log(dir_fd, "analysis took %.2f s and ended with %d", took_s, code);

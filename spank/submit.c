@@ -256,18 +256,24 @@ static bool why_untraced(char *ret_why, size_t cap_bytes)
 /* What the finisher found, before it began with a report. */
 enum found { FOUND_UNKNOWN, FOUND_ALL, FOUND_PART };
 
+/* Files that have ended may have lost events, and ranks may have been ended in the midst: that the page from totals has
+ * seen. */
 static enum found found_traces(void)
 {
 	char line[1024];
 	unsigned complete, all;
-	enum found found = FOUND_UNKNOWN;
+	enum found files = FOUND_UNKNOWN, totals = FOUND_UNKNOWN;
 	FILE *f = open_log();
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		enum found found = strstr(line, ": partial") != NULL ? FOUND_PART : FOUND_ALL;
 		if (sscanf(line, "%*s finish: %u of %u traces complete", &complete, &all) == 2)
-			found = complete < all || strstr(line, ": partial") != NULL ? FOUND_PART : FOUND_ALL;
+			files = complete < all ? FOUND_PART : found;
+		else if (strstr(line, " finish: report.html from totals after ") != NULL)
+			totals = found;
+	}
 	if (f != NULL)
 		fclose(f);
-	return found;
+	return files == FOUND_PART || totals == FOUND_PART ? FOUND_PART : files == FOUND_ALL ? totals : FOUND_UNKNOWN;
 }
 
 /* No results, although there was a place for them when the step began: a program without MPI leaves none; else the

@@ -241,8 +241,19 @@ a_report_that_is_not_there_when_srun_ends_is_told() {
 	done
 	rm -f "$STATE/n1/mpitrace/late"/*
 	same "lines" 1 "$(said "$CASE_DIR/err.on" | grep -c .)" || return
-	grep -qE '^mpitrace: the whole report is not made yet: the trace is complete, .*mpitrace finish /.*; ' "$CASE_DIR/err.on" || fails "$(cat "$CASE_DIR/err.on")" || return
+	grep -qE '^mpitrace: the whole report is not made yet: the trace is (complete|partial), .*mpitrace finish /.*; ' "$CASE_DIR/err.on" || fails "$(cat "$CASE_DIR/err.on")" || return
 	same "with quiet" "" "$(said "$CASE_DIR/err.quiet")"
+}
+
+# Its files have ended, and events had no room in the spool.
+of_a_late_report_is_told_that_the_trace_is_partial() {
+	with_plugin_arguments "report_seconds=1 spool_bytes=4M" as_user srun -w n1 -n1 --mpitrace "$SELF" 60 $((3 * LONG_CALLS)) >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	eventually "an empty spool" spool_is_empty || return
+	rm -f "$STATE/n1/mpitrace/late"/*
+	same "lines" 1 "$(said "$CASE_DIR/err" | grep -c .)" || return
+	contains "$CASE_DIR/err" "mpitrace: the whole report is not made yet: the trace is partial, " || return
+	as_user mpitrace finish "$(step_dir 0)" >/dev/null 2>&1
+	same "events were lost" True "$(analysis 0 'a["coverage"]["events_lost"] > 0')"
 }
 
 # srun's program for the report, other than the nodes'.
