@@ -26,7 +26,8 @@
 
 #define POLL_MIN_NS 1000000ll
 #define POLL_MAX_NS 50000000ll
-#define LAST_TRIES 7 /* in a quarter of a second */
+#define LAST_TRIES 7	     /* in a quarter of a second */
+#define LOOK_NS 2000000000ll /* between two looks whether the output is in its place */
 #define LAYOUT_FD 3
 #define EXITS_FD 4
 #define RESERVE_BYTES (64u << 10) /* of the output, for the end: what the step and each process were */
@@ -48,7 +49,8 @@ struct agent {
 	int note_fd;
 	uint32_t next_index;
 	uint64_t budget_bytes;
-	bool refused; /* a process could not be taken on */
+	int64_t look_ns; /* when to look again whether the output is in its place */
+	bool refused;	 /* a process could not be taken on */
 	struct error trouble;
 	bool troubled;
 };
@@ -89,6 +91,28 @@ static void open_output(struct agent *a)
 	if (output_open(&a->output, &a->trouble) < 0)
 		a->troubled = true;
 	permissions_share(&a->layout, a->output.path);
+}
+
+static void log_line(const struct agent *a, const char *what, const char *why)
+{
+	int dir_fd = a->output.of_slurm ? open(a->output.wanted_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (dir_fd < 0)
+		return;
+	finish_log(dir_fd, "%s: %s: %s", layout_text(&a->layout, LAYOUT_NODE), what, why);
+	close(dir_fd);
+}
+
+/* The user may have removed it with its directory, or put something else there. False: it is nowhere now. */
+static bool look_for_output(struct agent *a, int64_t now_ns)
+{
+	int rc = output_restore(&a->output);
+	a->look_ns = now_ns + LOOK_NS * (rc < 0 ? 10 : 1);
+	if (rc > 0)
+		permissions_share(&a->layout, a->output.path);
+	if (rc != 0)
+		log_line(a, "the trace was removed or replaced while the step ran",
+			 rc > 0 ? "it is made again" : strerror(-rc));
+	return rc >= 0;
 }
 
 /* A process that an agent before us knew keeps its index. */
@@ -340,6 +364,8 @@ static void serve(struct agent *a, const struct watched *watched)
 		if (a->output.path != NULL)
 			sampler_round(&a->sampler, &a->output, a->processes, a->nprocesses, &now);
 		give_back(a, drained);
+		if (now_ns >= a->look_ns)
+			look_for_output(a, now_ns);
 		wait_ns = rest_ns(a, round_ns, wait_ns);
 		look_beside(a);
 		rest(a, wait_ns);
@@ -468,6 +494,15 @@ static void log_untraced(const struct agent *a)
 		close(dir_fd);
 }
 
+/* What is drained may have the room that a copy needs. */
+static void free_spool(struct agent *a)
+{
+	output_flush(&a->output);
+	for (uint32_t i = 0; i < a->nprocesses; i++)
+		if (a->processes[i].spill_fd >= 0)
+			(void)!ftruncate(a->processes[i].spill_fd, 0);
+}
+
 /* Segments are removed when all of them is in the trace and its end is written; else another agent can try. */
 static int finish(struct agent *a, struct error *e)
 {
@@ -479,6 +514,10 @@ static int finish(struct agent *a, struct error *e)
 	}
 	if (a->nprocesses == 0)
 		return a->refused ? fail(e, -EAGAIN, "%s: cannot be read; run `mpitrace collect` again", a->ranks) : 0;
+	if (!look_for_output(a, 0) && !a->refused && !was_refused(a)) { /* the last chance */
+		free_spool(a);
+		look_for_output(a, 0);
+	}
 	int rc = put_end(a), closed = output_close(&a->output);
 	for (uint32_t i = 0; i < a->nprocesses; i++)
 		process_give_back(&a->processes[i]); /* written, or counted as lost */

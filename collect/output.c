@@ -23,6 +23,7 @@
 #define NAMES_MAX 100
 #define STEP_LEVELS 2 /* mpitrace-<job>/step-<step> */
 #define FLOOR_SHARE 20
+#define RESTORES_MAX 8 /* whoever takes the file away more often does not want it */
 #define FLOOR_MAX_BYTES (1ull << 30)
 
 /* `levels` directories at the end of path: ours, and nobody else's to write (but for our group, if that is our umask).
@@ -68,7 +69,7 @@ static int create_in(struct output *o, const char *dir)
 			return -ENOMEM;
 		if (o->naming != NULL)
 			o->naming(o->context, path, false);
-		o->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+		o->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 		if (o->fd >= 0) {
 			o->path = path;
 			if (o->naming != NULL)
@@ -162,6 +163,70 @@ int output_resume(struct output *o, const char *path, uint64_t len_bytes)
 	if (len_bytes == 0)
 		mpic_append_magic(&o->pending, o->id);
 	return 0;
+}
+
+/* What cannot be asked is taken to be as it was. */
+static bool has_its_name(const struct output *o)
+{
+	struct stat mine, named;
+	if (fstat(o->fd, &mine) != 0)
+		return true;
+	if (lstat(o->path, &named) != 0)
+		return errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
+	return mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
+}
+
+static int copy(int from_fd, int to_fd, uint64_t len_bytes)
+{
+	static char part[64 << 10];
+	uint64_t done = 0;
+	while (done < len_bytes) {
+		size_t want = len_bytes - done < sizeof(part) ? (size_t)(len_bytes - done) : sizeof(part);
+		ssize_t n = pread(from_fd, part, want, (off_t)done);
+		if (n > 0)
+			n = write(to_fd, part, (size_t)n);
+		if (n == 0 || (n < 0 && errno != EINTR))
+			return n == 0 ? -EIO : -errno;
+		done += n > 0 ? (uint64_t)n : 0;
+	}
+	return 0;
+}
+
+/* A copy under a name in dir, whose file is then the output. */
+static int move_to(struct output *o, const char *dir)
+{
+	struct output was = *o;
+	int rc = create_in(o, dir);
+	if (rc == 0 && (rc = copy(was.fd, o->fd, o->len_bytes)) < 0) {
+		unlink(o->path);
+		close(o->fd);
+		free(o->path);
+	}
+	if (rc < 0) {
+		o->fd = was.fd;
+		o->path = was.path;
+		return rc;
+	}
+	close(was.fd);
+	free(was.path);
+	o->room_bytes = 0;
+	o->no_promises = false;
+	return 0;
+}
+
+int output_restore(struct output *o)
+{
+	if (o->path == NULL || o->restores >= RESTORES_MAX || has_its_name(o))
+		return 0;
+	int rc = move_to(o, o->wanted_dir);
+	if (rc < 0)
+		rc = move_to(o, o->fallback_dir);
+	if (rc < 0 && o->naming != NULL) { /* it is still the one that we write to */
+		o->naming(o->context, o->path, false);
+		o->naming(o->context, o->path, true);
+	}
+	o->restores += rc == 0;
+	return rc < 0 ? rc : 1;
 }
 
 static void lose(struct output *o, const struct queued_events *what)

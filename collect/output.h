@@ -24,6 +24,7 @@ struct output {
 	uint64_t len_bytes; /* of whole blocks */
 	uint64_t blocks;
 	uint64_t failed_blocks;
+	uint32_t restores;
 	struct buf pending;	      /* packed blocks, written together */
 	struct queued_events *queued; /* those of them that are events */
 	size_t nqueued, queued_cap;
@@ -49,6 +50,9 @@ int output_directory(const struct output *o);
 int output_open(struct output *o, struct error *e);
 /* Go on behind the first len_bytes of a file that is there, if no other agent does. 0 or -errno. */
 int output_resume(struct output *o, const char *path, uint64_t len_bytes);
+/* Somebody removed, moved or replaced the file, which only we still have: make it again under its name, or where it
+ * goes when that cannot be. 1, 0 when it is in its place, or -errno. */
+int output_restore(struct output *o);
 /* Pack one block and queue it. Returns packed bytes, or -errno. */
 int64_t output_block(struct output *o, const struct mpic_block *block, const void *payload, size_t len_bytes);
 /* The same for a block of events. What does not reach the file, now or later, is reported to o->lost. */

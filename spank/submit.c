@@ -284,7 +284,7 @@ static bool has_lost_its_place(struct notice *n)
 	if (!local.has_place || is_own(local.out) || place_check(NULL, local.out, true, &e) == 0)
 		return false;
 	notice_set(n, NOTICE_PLACE,
-		   "%s: what was recorded, if anything, is kept on each node in kept/%u of its spool, for a week",
+		   "%s: what could be saved of the trace is kept on each node in kept/%u of its spool, for a week",
 		   e.text, (unsigned)geteuid());
 	return true;
 }

@@ -254,13 +254,36 @@ a_spool_that_is_full_costs_events_and_nothing_else() {
 	is_calm
 }
 
-a_directory_that_is_removed_meanwhile_costs_the_trace_and_nothing_else() {
+a_directory_that_is_removed_meanwhile_is_there_at_the_end() {
 	with_job_beside with_directory_removed || return
+	with_whole_report || return
 	is_calm
 }
 
 with_directory_removed() {
 	rm -rf "$CASE_DIR/mpitrace-$JOB"
+}
+
+# Where it cannot be made again: what is in the way stays, srun says where the trace is, and there it is. It records as
+# much as fills its spool, which has no room for a copy before the end.
+a_directory_that_is_replaced_meanwhile_has_its_trace_kept_and_said() {
+	local kept step srun
+	rm -rf "$STATE/n1/mpitrace/kept"
+	as_user srun -w n1 -n1 --mpitrace "$PHASE" "until=$CASE_DIR/end" >/dev/null 2>"$CASE_DIR/err" &
+	srun=$!
+	eventually "events" eval 'bigger_than 3000000 $(step_dir 0)/n1.mpic'
+	step=$(step_dir 0)
+	rm -rf "$step" && as_user mkfifo "$step"
+	touch "$CASE_DIR/end"
+	wait $srun || fails "srun: $?" || return
+	same "lines" 1 "$(said "$CASE_DIR/err" | grep -c mpitrace:)" || fails "$(cat "$CASE_DIR/err")" || return
+	contains "$CASE_DIR/err" "$step: belongs to somebody else, or all may write in it: what could be saved of the trace is kept on each node in kept/$(id -u "$(stat -c %U "$WORK")")" || return
+	eventually "an empty spool" spool_is_empty || return
+	kept=$(find "$STATE/n1/mpitrace/kept" -name n1.mpic)
+	[ -p "$step" ] && [ -n "$kept" ] || fails "$(ls -ld "$step") $(find "$STATE/n1/mpitrace/kept")" || return
+	mpitrace analyze "$(dirname "$kept")" -o "$CASE_DIR/kept.mpix" 2>/dev/null || [ $? = 4 ] || fails "analyze: $?" || return
+	bigger_than 3000000 "$kept" || fails "it has $(stat -c %s "$kept") bytes" || return
+	is_calm
 }
 
 a_directory_without_room_has_a_partial_report() {

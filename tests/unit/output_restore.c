@@ -1,0 +1,54 @@
+/* output_restore.c - the node's .mpic, when somebody takes it away while it is written. */
+#include "collect/output.h"
+#include "tests/unit/step_files.h"
+
+#include <criterion/criterion.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+TestSuite(output_restore, .init = make_dir, .fini = remove_dir);
+
+static void put_and_flush(struct output *o, uint64_t seq)
+{
+	static uint8_t noise[10000];
+	struct mpic_block b = {.kind = MPIC_DEFS, .process = 0, .seq = seq};
+	for (size_t i = 0; i < sizeof(noise); i++)
+		noise[i] = (uint8_t)rand();
+	cr_assert_gt(output_block(o, &b, noise, sizeof(noise)), 0);
+	cr_assert_eq(output_flush(o), 0);
+}
+
+/* With its directory, or by something else in its place: what was written is there again, and what comes after it. */
+Test(output_restore, what_is_removed_is_made_again)
+{
+	char wanted[PATH_MAX], path[PATH_MAX + 16];
+	snprintf(wanted, sizeof(wanted), "%s/a", dir);
+	snprintf(path, sizeof(path), "%s/n1.mpic", wanted);
+	struct output o = output_to(wanted);
+	cr_assert_eq(output_open(&o, NULL), 0);
+	put_and_flush(&o, 0);
+	cr_expect_eq(output_restore(&o), 0);
+	cr_assert(unlink(path) == 0 && rmdir(wanted) == 0);
+	cr_expect_eq(output_restore(&o), 1);
+	put_and_flush(&o, 1);
+	cr_assert_str_eq(o.path, path);
+	cr_expect_eq(blocks_of(path, MPIC_DEFS), 2);
+	cr_assert_eq(unlink(path), 0);
+	write_file(path, "mine", 4);
+	cr_expect_eq(output_restore(&o), 1, "beside what is not ours");
+	cr_assert_not_null(strstr(o.path, "/a/n1.2.mpic"));
+	cr_assert(unlink(path) == 0 && unlink(o.path) == 0 && rmdir(wanted) == 0);
+	cr_assert_eq(symlink("/", wanted), 0);
+	o.of_slurm = true;
+	cr_expect_eq(output_restore(&o), 1, "not where a link leads");
+	cr_expect_eq(strncmp(o.path, dir, strlen(dir)), 0);
+	cr_expect_null(strstr(o.path, "/a/"));
+	put_and_flush(&o, 2);
+	cr_assert_eq(output_close(&o), 0);
+	cr_expect_eq(blocks_of(o.path, MPIC_DEFS), 3);
+	free(o.path);
+}
