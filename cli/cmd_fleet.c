@@ -131,7 +131,7 @@ static bool is_published(const char *path)
 	struct policy_errors errors = {{""}, 0, NULL, NULL};
 	struct policy_facts nobody = {0};
 	struct policy *p = NULL;
-	if (policy_load(POLICY_FILE, 0, &p, &errors) < 0)
+	if (policy_load("", 0, &p, &errors) < 0)
 		return true;
 	struct policy_decision d = policy_decide(p, &nobody);
 	bool yes = policy_destination_key(p, 0) != NULL && same_directory(policy_text(&d, POLICY_OUTBOX), path);

@@ -70,7 +70,7 @@ static int sweep(int argc, char **argv)
 		words[at++] = directory;
 		words[at++] = seconds;
 	}
-	if (strcmp(c->policy, POLICY_FILE) != 0) { /* as spank/start.c: late reports leave records too */
+	if (c->policy[0] != '\0') { /* as spank/start.c: late reports leave records too */
 		words[at++] = "--policy";
 		words[at++] = c->policy;
 	}

@@ -69,14 +69,15 @@ void check_policy(struct verdict *v)
 	struct policy_errors errors = {.say = append, .context = &list};
 	struct policy *p = NULL;
 	plugstack_read(&stack);
+	const char *file = policy_path(stack.config.policy);
 	int rc = policy_load(stack.config.policy, 0, &p, &errors);
 	if (rc == -EACCES && geteuid() != 0)
 		verdict_say(v, VERDICT_OK, NULL, "%s is not readable by users: run mpitrace doctor as root to check it",
-			    stack.config.policy);
+			    file);
 	else if (rc < 0)
 		verdict_say(v, VERDICT_BAD, "correct it: until then no job on this host is traced", "%s", texts);
 	else
-		judge(v, p, stack.config.policy);
+		judge(v, p, file);
 	policy_free(p);
 }
 

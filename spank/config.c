@@ -129,7 +129,7 @@ const char *config_parse(int argc, char **argv, struct config *ret_config)
 				      .libdir = MPITRACE_PKGLIBDIR,
 				      .bindir = MPITRACE_BINDIR,
 				      .libexecdir = MPITRACE_LIBEXECDIR,
-				      .policy = POLICY_FILE,
+				      .policy = "",
 				      .own_mount = true,
 				      .budget_bytes = 256ull << 20};
 	for (int i = 0; i < argc; i++)

@@ -11,7 +11,7 @@ struct config {
 	char bindir[PATH_MAX];	   /* bindir=DIR, where mpitrace is */
 	char libexecdir[PATH_MAX]; /* libexecdir=DIR, where mpitrace-warden is */
 	char policy
-		[PATH_MAX]; /* policy=FILE: the site's rules (docs/POLICY.md), whose limits count where none is here */
+		[PATH_MAX]; /* policy=FILE, "": POLICY_FILE; the site's rules, whose limits count where none is here */
 	bool default_on;    /* default=on: trace also without --mpitrace */
 	bool own_mount;	    /* spool_fs=tmpfs: each step has a file system of its own in memory; none: the spool's */
 	bool share_with_slurmd;	 /* spool_shared=yes: with spool_fs=none, also where slurmd keeps its own files */

@@ -101,7 +101,7 @@ int start_warden(const struct config *c, const char *const *args, int pipe_fd, s
 	int n = 4;
 	for (int i = 1; args[i] != NULL && n + 3 < ARGS_MAX; i++)
 		argv[n++] = args[i];
-	if (strcmp(c->policy, POLICY_FILE) != 0) { /* who makes the report has no SLURM_CONF by which to find it */
+	if (c->policy[0] != '\0') { /* who makes the report has no SLURM_CONF by which to find it */
 		argv[n++] = "--policy";
 		argv[n++] = c->policy;
 	}

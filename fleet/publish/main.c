@@ -307,22 +307,23 @@ static int read_config(struct publisher *p, struct error *e)
 {
 	struct policy_errors errors = {{""}, 0, NULL, NULL};
 	struct policy_facts nobody = {0};
+	const char *file = policy_path(p->o->config);
 	if (policy_load(p->o->config, geteuid(), &p->policy, &errors) < 0)
 		return fail(e, -EINVAL, "%s", errors.first.text);
 	struct policy_decision d = policy_decide(p->policy, &nobody);
 	p->outbox = policy_text(&d, POLICY_OUTBOX);
 	if (destinations_read(p->policy, &p->all, e) < 0)
 		return -EINVAL;
-	if (p->all.all.n == 0 && access(p->o->config, F_OK) != 0)
-		return fail(e, -errno, "%s: %s", p->o->config, strerror(errno));
+	if (p->all.all.n == 0 && access(file, F_OK) != 0)
+		return fail(e, -errno, "%s: %s", file, strerror(errno));
 	if (p->all.all.n == 0)
-		return fail(e, -ENOENT, "%s: has no [destination NAME]; mpitrace-publish(1) shows some", p->o->config);
+		return fail(e, -ENOENT, "%s: has no [destination NAME]; mpitrace-publish(1) shows some", file);
 	const struct options *o = p->o;
 	bool looks = o->check || o->status || o->dead || o->revive || o->forget || o->forget_user != NULL ||
 		     o->query != NULL;
 	return looks || p->o->npaths > 0 || *p->outbox != '\0'
 		       ? 0
-		       : fail(e, -ENOENT, "%s: names no outbox; say which PATH to take records from", p->o->config);
+		       : fail(e, -ENOENT, "%s: names no outbox; say which PATH to take records from", file);
 }
 
 static int connect_all(struct publisher *p, struct error *e)
@@ -452,8 +453,7 @@ int main(int argc, char **argv)
 					      {"query", required_argument, NULL, 'q'},
 					      {"csv", no_argument, NULL, 'C'},
 					      {NULL, 0, NULL, 0}};
-	struct options o = {
-		.config = POLICY_FILE, .state = PUBLISH_STATE, .interval_ns = INTERVAL_S * INT64_C(1000000000)};
+	struct options o = {.config = "", .state = PUBLISH_STATE, .interval_ns = INTERVAL_S * INT64_C(1000000000)};
 	int c, code = -1;
 	if (argc < 2 || strcmp(argv[1], "publish") != 0) {
 		fputs("mpitrace-publish: `mpitrace publish` runs this\n", stderr);

@@ -16,6 +16,7 @@ struct loader {
 	struct policy *policy;
 	struct policy_errors *errors;
 	uid_t owner;
+	bool may_be_missing; /* the file */
 	int rc;
 };
 
@@ -111,13 +112,22 @@ static void read_text(struct loader *l, int fd, const char *path)
 	free(text);
 }
 
-/* A file that is not there is fine if it may be missing. */
+/* What could not be opened is fine if it may be missing, and is: a link to nothing is something. */
+static void miss(struct loader *l, int dir_fd, const char *name, const char *path, bool may_be_missing)
+{
+	struct stat st;
+	int why = errno;
+	if (why == ENOENT && fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		refuse(l, path, -ENOENT, "is a link to what is not there");
+	else if (why != ENOENT || !may_be_missing)
+		refuse(l, path, -why, strerror(why));
+}
+
 static void read_file(struct loader *l, int dir_fd, const char *name, const char *path, bool may_be_missing)
 {
 	int fd = openat(dir_fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0) {
-		if (errno != ENOENT || !may_be_missing)
-			refuse(l, path, -errno, strerror(errno));
+		miss(l, dir_fd, name, path, may_be_missing);
 		return;
 	}
 	if (check_owner(l, fd, path, S_IFREG))
@@ -160,10 +170,10 @@ static void read_drop_ins(struct loader *l, int dir_fd, const char *dir)
 	char path[PATH_MAX];
 	snprintf(path, sizeof(path), "%.2000s/conf.d", dir);
 	int fd = openat(dir_fd, "conf.d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 && errno != ENOENT)
-		refuse(l, path, -errno, strerror(errno));
-	if (fd < 0)
+	if (fd < 0) {
+		miss(l, dir_fd, "conf.d", path, true);
 		return;
+	}
 	if (check_owner(l, fd, path, S_IFDIR))
 		read_names(l, fd, path);
 	close(fd);
@@ -180,23 +190,27 @@ static void read_all(struct loader *l, const char *file)
 	snprintf(dir, sizeof(dir), "%.*s", slash == file ? 1 : (int)(slash - file), file);
 	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir_fd < 0) {
-		if (errno != ENOENT)
-			refuse(l, dir, -errno, strerror(errno));
+		miss(l, AT_FDCWD, dir, dir, l->may_be_missing);
 		return;
 	}
 	if (check_owner(l, dir_fd, dir, S_IFDIR)) {
-		read_file(l, dir_fd, slash + 1, file, true);
+		read_file(l, dir_fd, slash + 1, file, l->may_be_missing);
 		read_drop_ins(l, dir_fd, dir);
 	}
 	close(dir_fd);
 }
 
+const char *policy_path(const char *file)
+{
+	return file[0] != '\0' ? file : POLICY_FILE;
+}
+
 int policy_load(const char *file, uid_t owner, struct policy **ret_policy, struct policy_errors *errors)
 {
-	struct loader l = {.policy = policy_new(), .errors = errors, .owner = owner};
+	struct loader l = {.policy = policy_new(), .errors = errors, .owner = owner, .may_be_missing = file[0] == '\0'};
 	if (l.policy == NULL)
 		return fail(&errors->first, -ENOMEM, "out of memory");
-	read_all(&l, file);
+	read_all(&l, policy_path(file));
 	if (l.rc == 0)
 		l.rc = policy_check(l.policy, errors);
 	if (l.rc < 0)

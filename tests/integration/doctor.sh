@@ -42,10 +42,11 @@ import json, sys
 d = json.load(sys.stdin)
 assert d["schema"] == "mpitrace/doctor/1" and d["bad"] == 0 and len(d["checks"]) > 8, d
 assert all(set(c) == {"check", "status", "what", "next"} for c in d["checks"]), d'
-# The policy, which the plugin's arguments may name.
+# The policy, which the plugin's arguments may name: then it must be there.
+[ -e /etc/mpitrace ] || expect 0 'ok +policy .*does not exist'
 mkdir "$dir/site"
 echo "optional $dir/mpitrace.so $places policy=$dir/site/mpitrace.conf" >"$dir/etc/plugstack.conf"
-expect 0 'ok +policy .*does not exist'
+expect 1 'BAD +policy .*site/mpitrace.conf: No such file'
 printf '[defaults]\nlevel = off\n[rule debug]\npartition = debug\nnodes = 1-4\nlevel = events\n' >"$dir/site/mpitrace.conf"
 if [ "$(id -u)" = 0 ]; then # what is not root's is refused
 	expect 0 'ok +policy .*1 rules'

@@ -227,9 +227,23 @@ a_policy_that_says_no_is_told() {
 
 a_policy_that_is_broken_on_a_node_only_is_told() {
 	as_admin install -d -m 0755 "$STATE/policies" "$STATE/policies/head" "$STATE/policies/n1"
+	: >"$STATE/policies/head/p.conf"
 	printf '[defaults]\nlevel = loud\n' >"$STATE/policies/n1/p.conf"
 	with_plugin_arguments "policy=$STATE/policies/%n/p.conf report_seconds=300" told "runs untraced on n1: the site's policy is broken: $STATE/policies/n1/p.conf:2: level = loud" "" || return
 	with_plugin_arguments "policy=$STATE/policies/%n/p.conf default=on" not_told
+}
+
+# The epilog takes away what the prolog left for a policy that cannot be read: before the arguments are others.
+told_and_over() { # TEXT KEYS
+	told "$@" && eventually "no facts" no_facts
+}
+
+# A name that is misspelt, or on a file system that is not there, permits nothing.
+a_policy_that_is_named_and_not_there_permits_nothing() {
+	as_admin ln -sfn "$STATE/absent/p.conf" "$STATE/dangling.conf"
+	with_plugin_arguments "policy=$STATE/absent.conf report_seconds=300" told_and_over "runs untraced on n1: the site's policy is broken: $STATE/absent.conf: No such file or directory" "" || return
+	with_plugin_arguments "policy=$STATE/dangling.conf report_seconds=300" told_and_over "runs untraced on n1: the site's policy is broken: $STATE/dangling.conf: is a link to what is not there" "" || return
+	with_plugin_arguments "policy=$STATE/absent.conf default=on" not_told
 }
 
 # srun has its own end of the matter: what became of the report.

@@ -14,6 +14,7 @@ policy_is() { # the text on standard input; a partition beside the default one i
 }
 
 no_policy() { # the next case begins with none, whatever this one leaves (run.sh)
+	sed -i "s| policy=$POLICY report_seconds=300||" "$STATE/plugstack.conf"
 	as_admin rm -f "$POLICY"
 }
 
