@@ -1,8 +1,8 @@
 /* redact.c - see redact.h. In: the layout of a step, and the site's word.  Out: the layout without it; the agent and
  * the tracer, which know more, obey the key `redact`. */
 #include "spank/redact.h"
-#include "base/fnv.h"
 #include "base/path.h"
+#include "base/siphash.h"
 #include "base/slurp.h"
 #include "spank/policy/policy.h"
 
@@ -17,15 +17,17 @@ const char *redact_names(unsigned what, char ret_text[64])
 	return ret_text;
 }
 
-/* The machine's id is known on the machine only (machine-id(5)), so that nobody finds the host by trying names. */
+/* The key is the machine's id, 32 digits that its own users can read and nobody else (machine-id(5)): who has only the
+ * traces neither finds the host by trying names nor sees that two jobs ran on one. */
 static void stand_in(const char *host, uint32_t job, char ret_name[32])
 {
-	char id[64], number[16];
+	char id[64], text[1024];
+	uint8_t key[SIPHASH_KEY_BYTES] = {0};
 	slurp("/etc/machine-id", id, sizeof(id));
-	snprintf(number, sizeof(number), "%u", job);
-	uint64_t hash = fnv_text(fnv_text(fnv_text(FNV_SEED, id), host), number);
-	hash ^= hash >> 32;
-	snprintf(ret_name, 32, "h%08x", (unsigned)(uint32_t)hash);
+	for (size_t i = 0; i < sizeof(key) && sscanf(id + 2 * i, "%2hhx", &key[i]) == 1;)
+		i++;
+	int n = snprintf(text, sizeof(text), "%u %.1000s", job, host);
+	snprintf(ret_name, 32, "h%08x", (unsigned)(uint32_t)siphash(key, text, (size_t)n));
 }
 
 static void redact_hosts(struct layout *l, uint32_t job)

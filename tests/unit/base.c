@@ -9,6 +9,7 @@
 #include "base/json_quote.h"
 #include "base/multi_prog.h"
 #include "base/shell_word.h"
+#include "base/siphash.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "base/vec.h"
@@ -420,6 +421,17 @@ Test(error, a_name_in_it_commands_no_terminal)
 }
 
 /* ---- the file of srun --multi-prog ---- */
+
+/* Of the authors' reference implementation: the key 0, 1, ..., of as many bytes 0, 1, ... */
+Test(siphash, is_what_its_authors_say)
+{
+	uint8_t bytes[16];
+	for (unsigned i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)i;
+	cr_expect_eq(siphash(bytes, bytes, 0), 0x726fdb47dd0e0e31ull);
+	cr_expect_eq(siphash(bytes, bytes, 8), 0x93f5f5799a932462ull);
+	cr_expect_eq(siphash(bytes, bytes, 15), 0xa129ca6149be45e5ull);
+}
 
 Test(multi_prog, names_the_program_of_a_task)
 {

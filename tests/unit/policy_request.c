@@ -180,6 +180,26 @@ Test(policy_request, what_is_not_wanted_is_not_in_the_record)
 	cr_assert_str_neq(layout_text(&l, LAYOUT_NODE), first);
 }
 
+/* Names of one node in neighbouring jobs are as alike as those of any two: half of their bits differ. */
+Test(policy_request, a_stand_in_tells_nothing_of_that_in_the_next_job)
+{
+	unsigned differ[32] = {0};
+	unsigned long before = 0;
+	for (uint32_t job = 1000; job <= 1400; job++) {
+		struct layout node = {0};
+		layout_set(&node, LAYOUT_NODE, "n17");
+		layout_set(&node, LAYOUT_SWITCHES, "");
+		redact_layout(&node, POLICY_REDACT_HOSTS, job);
+		unsigned long now = strtoul(layout_text(&node, LAYOUT_NODE) + 1, NULL, 16);
+		for (unsigned bit = 0; bit < 32 && job > 1000; bit++)
+			differ[bit] += (before ^ now) >> bit & 1;
+		before = now;
+		layout_done(&node);
+	}
+	for (unsigned bit = 0; bit < 32; bit++)
+		cr_expect(differ[bit] > 120 && differ[bit] < 280, "bit %u: %u of 400", bit, differ[bit]);
+}
+
 Test(policy_request, in_doubt_about_a_budget_a_job_gets_the_plugins_share_and_no_more_than_it)
 {
 	static const char text[] = "[rule r]\npartition = x\nbudget = 8G\n";
