@@ -336,6 +336,18 @@ static int run_program(struct run *r, struct error *e)
 	return code_of(status);
 }
 
+/* Of processes that could leave no more (collect/untraced.h). */
+static void remove_names(const char *ranks)
+{
+	const struct dirent *entry;
+	DIR *d = opendir(ranks);
+	while (d != NULL && (entry = readdir(d)) != NULL)
+		if (strncmp(entry->d_name, UNTRACED_NAME, strlen(UNTRACED_NAME)) == 0)
+			unlinkat(dirfd(d), entry->d_name, 0);
+	if (d != NULL)
+		closedir(d);
+}
+
 static void remove_stepdir(const struct run *r)
 {
 	static const char unsaid[] = "ranks/" UNTRACED_UNSAID;
@@ -347,6 +359,7 @@ static void remove_stepdir(const struct run *r)
 		unlink(path);
 	}
 	snprintf(path, sizeof(path), "%s/ranks", r->stepdir);
+	remove_names(path);
 	if (rmdir(path) != 0 && errno != ENOENT)
 		print_plain("mpitrace run: %s holds what could not be written\n", path);
 	else

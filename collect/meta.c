@@ -132,7 +132,7 @@ static int64_t exits_bytes(const struct node_meta *n)
 		if (fd >= 0)
 			close(fd);
 	}
-	return bytes;
+	return bytes + (n->ranks != NULL ? (int64_t)untraced_names(n->ranks) : 0);
 }
 
 static void add_untraced(cJSON *json, const struct node_meta *n)

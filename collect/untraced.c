@@ -1,8 +1,10 @@
-/* untraced.c - see untraced.h. In: "<pid> <failed|silent> <why>" lines in ranks/untraced, ranks/unsaid. */
+/* untraced.c - see untraced.h. In: "<pid> <failed|silent> <why>" lines in ranks/untraced, ranks/unsaid and names beside
+ * it. */
 #include "collect/untraced.h"
 
 #include "format/limits.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -41,13 +43,25 @@ uint64_t untraced_unsaid(const char *ranks)
 	return there ? (uint64_t)st.st_size : 0;
 }
 
-static void add_unsaid(struct untraced *u, uint64_t processes)
+uint64_t untraced_names(const char *ranks)
+{
+	uint64_t n = 0;
+	const struct dirent *entry;
+	DIR *d = opendir(ranks);
+	while (d != NULL && (entry = readdir(d)) != NULL)
+		n += strncmp(entry->d_name, UNTRACED_NAME, strlen(UNTRACED_NAME)) == 0;
+	if (d != NULL)
+		closedir(d);
+	return n;
+}
+
+static void add_unsaid(struct untraced *u, uint64_t processes, const char *why)
 {
 	if (processes == 0)
 		return;
 	u->whys[u->n].processes = processes < UINT32_MAX ? (uint32_t)processes : UINT32_MAX;
 	u->whys[u->n].failed = true;
-	snprintf(u->whys[u->n].why, sizeof(u->whys[u->n].why), "there was no room to say why");
+	snprintf(u->whys[u->n].why, sizeof(u->whys[u->n].why), "%s", why);
 	u->n++;
 }
 
@@ -72,5 +86,7 @@ void untraced_read(const char *ranks, struct untraced *ret_untraced)
 		fclose(f);
 	else if (fd >= 0)
 		close(fd);
-	add_unsaid(ret_untraced, more);
+	add_unsaid(ret_untraced, more, "there was no room to say why");
+	add_unsaid(ret_untraced, untraced_names(ranks),
+		   "their limit of the size of files (ulimit -f) is too small to record anything, or to say why");
 }

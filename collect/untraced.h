@@ -10,6 +10,7 @@
 #define UNTRACED_WHYS_MAX 8u
 #define UNTRACED_WHY_MAX 512u
 #define UNTRACED_UNSAID "unsaid"
+#define UNTRACED_NAME UNTRACED_UNSAID "." /* and a pid */
 
 struct untraced {
 	uint32_t n; /* different reasons; what failed comes first */
@@ -17,7 +18,7 @@ struct untraced {
 		uint32_t processes;
 		bool failed; /* the tracer could not be loaded; else no call came, and there may have been none */
 		char why[UNTRACED_WHY_MAX];
-	} whys[UNTRACED_WHYS_MAX + 1]; /* the last one: for which there was no room */
+	} whys[UNTRACED_WHYS_MAX + 2]; /* the last ones: for which there was no room */
 };
 
 /* Of that directory of segments; empty when nothing is there that can be read. */
@@ -25,3 +26,5 @@ void untraced_read(const char *ranks, struct untraced *ret_untraced);
 
 /* How many found no room to say why. */
 uint64_t untraced_unsaid(const char *ranks);
+/* And how many could only leave a name. */
+uint64_t untraced_names(const char *ranks);

@@ -81,16 +81,32 @@ bool note_append(const char *name, size_t max_bytes, const char *line, size_t le
 	return whole;
 }
 
+/* A name takes no bytes of a file: where the program's limit of them leaves no room for one more. */
+static void name_unsaid(void)
+{
+	char name[32];
+	snprintf(name, sizeof(name), "unsaid.%d", (int)getpid());
+	int fd = open_note(name, 0);
+	if (fd >= 0)
+		close(fd);
+}
+
 static void count_unsaid(void)
 {
 	struct stat st;
+	bool fits = true;
 	int before = errno, fd = open_note("unsaid", 0);
 	for (int i = 0; i < LOCK_TRIES && fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0; i++)
 		sched_yield();
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && note_fits_limit((uint64_t)st.st_size + 1))
-		(void)!ftruncate(fd, st.st_size + 1);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		fits = note_fits_limit((uint64_t)st.st_size + 1);
+		if (fits)
+			(void)!ftruncate(fd, st.st_size + 1);
+	}
 	if (fd >= 0)
 		close(fd);
+	if (!fits)
+		name_unsaid();
 	errno = before;
 }
 

@@ -20,5 +20,6 @@ bool note_append(const char *name, size_t max_bytes, const char *line, size_t le
 	__attribute__((visibility("hidden")));
 
 /* Why this process runs untraced: "<pid> <kind> <before><why>" in $MPITRACE_DIR/untraced. Where that has no room
- * for one that failed, $MPITRACE_DIR/unsaid becomes longer by a byte, which takes none. */
+ * for one that failed, $MPITRACE_DIR/unsaid becomes longer by a byte, which takes none; where a limit forbids even
+ * that, there is an empty unsaid.<pid>. */
 void note_untraced(const char *kind, const char *before, const char *why) __attribute__((visibility("hidden")));

@@ -197,7 +197,7 @@ void process_begin(void)
 		if (stream_attach() == NULL) {
 			forget();
 			segfile_remove();
-			rc = -ENOSPC;
+			rc = segfile_refusal();
 		} else {
 			modules_note((uintptr_t)process_begin); /* all that is loaded now */
 			/* Partner: the agent's acquire load in collect/process.c. */

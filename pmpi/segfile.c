@@ -46,16 +46,23 @@ static int open_again(const char *suffix, int flags)
 	return note_open(name, flags);
 }
 
+static int refusal; /* why there was no room for the last region: errno(3) */
+
 static void *map_new(uint64_t offset, size_t len_bytes, void *where, bool prefault)
 {
 	int fd = open_again("", O_RDWR);
-	if (fd < 0)
+	if (fd < 0) {
+		refusal = errno;
 		return NULL;
+	}
 	void *at = MAP_FAILED;
-	if (note_fits_limit(offset + len_bytes) && posix_fallocate(fd, (off_t)offset, (off_t)len_bytes) == 0)
+	refusal = note_fits_limit(offset + len_bytes) ? posix_fallocate(fd, (off_t)offset, (off_t)len_bytes) : EFBIG;
+	if (refusal == 0)
 		at = mmap(where, len_bytes, PROT_READ | PROT_WRITE,
 			  MAP_SHARED | (where != NULL ? MAP_FIXED : 0) | (prefault ? MAP_POPULATE : 0), fd,
 			  (off_t)offset);
+	if (refusal == 0 && at == MAP_FAILED)
+		refusal = errno;
 	close(fd);
 	return at == MAP_FAILED ? NULL : at;
 }
@@ -143,6 +150,11 @@ enum lost_reason segfile_spill(const struct segment *segment)
 	return why;
 }
 
+int segfile_refusal(void)
+{
+	return refusal != 0 ? -refusal : -ENOSPC;
+}
+
 int segfile_create(const char *dir)
 {
 	page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -161,7 +173,7 @@ int segfile_create(const char *dir)
 	void *at = map_new(0, SEGFILE_HEAD_BYTES, NULL, false);
 	if (at == NULL) {
 		unlink(path);
-		return -ENOSPC;
+		return segfile_refusal();
 	}
 	segfile = at;
 	segfile_calls_forked = &segfile->calls_forked;

@@ -12,6 +12,8 @@ extern uint64_t page_bytes HIDDEN; /* of this machine */
 
 /* Create MPITRACE_DIR/<pid>.<tick>.mpit and map its head. 0 or -errno; then nothing is left behind. */
 int segfile_create(const char *dir) HIDDEN COLD;
+/* Why the last region could not be had: -errno. */
+int segfile_refusal(void) HIDDEN COLD;
 /* Allocate len_bytes on the file system, map them (at `where` if not NULL, replacing whole pages of what is reserved
  * there), enter them in the table. NULL when there is no room. Thread-safe. */
 void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_bytes, void *where,

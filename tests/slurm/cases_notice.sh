@@ -270,6 +270,18 @@ of_a_late_report_is_told_that_the_trace_is_partial() {
 	same "events were lost" True "$(analysis 0 'a["coverage"]["events_lost"] > 0')"
 }
 
+# Of the size of files, in the program's own shell.
+a_limit_that_leaves_no_room_is_told() {
+	local blocks why
+	for blocks in 0 300; do
+		why="no room for what it records: File too large"
+		[ $blocks != 0 ] || why="their limit of the size of files (ulimit -f) is too small"
+		OMPI_MCA_btl=self,tcp as_user srun -w n1 -n1 --mpitrace bash -c "ulimit -f $blocks; exec $RING 5" >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+		same "lines with $blocks" 1 "$(said "$CASE_DIR/err" | grep -c mpitrace:)" || fails "$(cat "$CASE_DIR/err")" || return
+		contains "$CASE_DIR/err" "$why" || return
+	done
+}
+
 # srun's program for the report, other than the nodes'.
 srun_has_program() { # MODE TEXT, or "none"
 	as_admin install -d -m 0755 "$STATE/programs_of_srun" "$STATE/programs_of_srun/head"

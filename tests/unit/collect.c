@@ -568,11 +568,14 @@ Test(traces, each_process_that_ran_untraced_is_in_a_number)
 	snprintf(path, sizeof(path), "%s/" UNTRACED_UNSAID, dir);
 	write_file(path, "", 0);
 	cr_assert_eq(truncate(path, 1000), 0);
+	snprintf(path, sizeof(path), "%s/" UNTRACED_NAME "4711", dir);
+	write_file(path, "", 0);
 	untraced_read(dir, &u);
 	for (uint32_t i = 0; i < u.n; i++)
 		processes += u.whys[i].processes;
-	cr_assert_eq(processes, 3 * UNTRACED_WHYS_MAX + 1000);
-	cr_assert_eq(u.n, UNTRACED_WHYS_MAX + 1);
-	cr_assert(u.whys[u.n - 1].failed);
-	cr_assert_str_eq(u.whys[u.n - 1].why, "there was no room to say why");
+	cr_assert_eq(processes, 3 * UNTRACED_WHYS_MAX + 1000 + 1);
+	cr_assert_eq(u.n, UNTRACED_WHYS_MAX + 2);
+	cr_assert(u.whys[u.n - 2].failed && u.whys[u.n - 1].failed);
+	cr_assert_str_eq(u.whys[u.n - 2].why, "there was no room to say why");
+	cr_assert_not_null(strstr(u.whys[u.n - 1].why, "ulimit -f"));
 }
