@@ -143,7 +143,7 @@ struct segfile {
 	_Atomic uint32_t stop_events; /* set by the agent: the event budget is spent, totals go on */
 	_Atomic uint32_t nregions;    /* release, after the row is written; the agent's acquire is its partner */
 	uint32_t ticks_are_tsc;
-	int32_t rank, size; /* -1 before MPI_Init returned */
+	int32_t rank, size;		      /* -1 before MPI_Init returned */
 	int32_t launched_rank, launched_size; /* what the launcher says that they will be; -1: it says nothing */
 	int32_t thread_level;
 	uint32_t overhead_ps;	    /* added per call, measured at start */
@@ -163,14 +163,14 @@ struct segfile {
 	char transports[256]; /* loaded parts that carry messages, comma-separated */
 	char cpus[4096];      /* allowed processors, "0-3,8" */
 	char host[256];
-	char switches[4096];		/* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
-	char job_namespace[128];	/* PMIX_NAMESPACE: one for each MPI_COMM_WORLD; empty: not known */
-	char parent_namespace[128];	/* of those who spawned this world; empty: not known */
-	uint64_t calls_before_init;	/* of MPI functions that may be called then; they are no events */
+	char switches[4096];	    /* SLURM_TOPOLOGY_ADDR and _PATTERN, as the task saw them */
+	char job_namespace[128];    /* PMIX_NAMESPACE: one for each MPI_COMM_WORLD; empty: not known */
+	char parent_namespace[128]; /* of those who spawned this world; empty: not known */
+	uint64_t calls_before_init; /* of MPI functions that may be called then; they are no events */
 #define SEGFILE_COUNT(name, lacks, noun, said) _Atomic uint64_t name;
 	UNCOUNTED(SEGFILE_COUNT)
 #undef SEGFILE_COUNT
-	int32_t parents;		     /* how many spawned this world; 0: it was not spawned */
+	int32_t parents; /* how many spawned this world; 0: it was not spawned */
 	struct region regions[SEGFILE_REGIONS_MAX];
 	_Atomic uint64_t spilled; /* segments in the spill file that are whole; release, after they are written */
 	_Atomic uint64_t

@@ -77,7 +77,7 @@ static void put_statuses(struct builder *b, const MPI_Status *statuses)
 		w[2] = status_bytes(status);
 		w[1] = sig_pair((uint32_t)status->MPI_TAG, status_cancelled(status) ? 1 : 0);
 		w[0] = sig_pair(i, is_empty(&b->taken[i].request, status, w) ? (uint32_t)SIG_ANY
-									  : peer_of(status->MPI_SOURCE));
+									     : peer_of(status->MPI_SOURCE));
 	}
 }
 

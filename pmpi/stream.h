@@ -88,7 +88,7 @@ struct stream {
 	uint32_t defs_total;	/* bytes of all regions */
 	uint32_t totals_cap;
 	bool events_off, paused;
-	bool completing; /* the open call looks for requests that it completed when it returns */
+	bool completing;	 /* the open call looks for requests that it completed when it returns */
 	uint64_t slow_until;	 /* the tracer's time is measured so far */
 	uint64_t op_defined[16]; /* bits: operations whose name is in this thread's definitions */
 	struct scratch {

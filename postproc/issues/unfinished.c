@@ -216,7 +216,8 @@ void issue_unfinished(const struct analysis *a, struct issue *f)
 	if (starts)
 		explain_start(s, a->ranks_seen, f->why + used, sizeof(f->why) - (size_t)used);
 	snprintf(f->next, sizeof(f->next), "%s",
-		 starts ? "Look at what those who are missing do before MPI_Init, and on which nodes; if all are there, at "
+		 starts ? "Look at what those who are missing do before MPI_Init, and on which nodes; if all are "
+			  "there, at "
 			  "what connects them: the network interfaces and the files that MPI starts with."
 			: next_step(&s->outcome, hung[0] != '\0'));
 }

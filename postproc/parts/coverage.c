@@ -171,7 +171,8 @@ static void explain_unknown(struct step *s, const struct shortfall *t)
 			    fmt_many((double)t->named, "other call").s);
 	for (int i = 0; i < UNCOUNTED_ROWS; i++)
 		if (!uncounted_lacks[i] && t->uncounted[i] > 0)
-			step_reason(s, "%s: %s", uncounted_said[i], fmt_many((double)t->uncounted[i], uncounted_nouns[i]).s);
+			step_reason(s, "%s: %s", uncounted_said[i],
+				    fmt_many((double)t->uncounted[i], uncounted_nouns[i]).s);
 	if (t->missing_defs > 0)
 		step_reason(s,
 			    "the tracer's tables had no room for %s (communicators, datatypes, windows, files, matched "
@@ -430,8 +431,8 @@ int part_coverage(struct analysis *a)
 			       "critical path, is not known");
 	bool lacks = explain_untraced(s);
 	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 ||
-		  lacks_any(&t) || t.bare != 0 || t.named != 0 || t.crowded != 0 || s->nodes.n != s->nnodes || s->unfinished_files != 0 || s->files_left_out != 0 ||
-		  s->damaged_bytes != 0 || s->bad_blocks != 0;
+		  lacks_any(&t) || t.bare != 0 || t.named != 0 || t.crowded != 0 || s->nodes.n != s->nnodes ||
+		  s->unfinished_files != 0 || s->files_left_out != 0 || s->damaged_bytes != 0 || s->bad_blocks != 0;
 	a->as_wanted = !a->lost && t.unfinished == 0;
 	a->complete = a->as_wanted && t.lost == 0 && !s->totals;
 	explain_unmatched(s, &a->unmatched, &a->counts);

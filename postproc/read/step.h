@@ -207,11 +207,11 @@ struct process {
 	VEC(struct neighbors) neighbors;
 	VEC(struct datatype) types; /* by local id */
 	VEC(struct module_at) modules;
-	uint32_t bad_blocks;		  /* that did not inflate or decode */
+	uint32_t bad_blocks;		    /* that did not inflate or decode */
 	uint64_t uncounted[UNCOUNTED_ROWS]; /* as its tracer says, of all threads */
-	uint64_t own_sigs;		  /* that stand in events, of all threads */
-	uint64_t unknown_sigs;		  /* of which only operation and time are understood */
-	uint64_t unknown_defs;		  /* definitions of a type not known here, left out */
+	uint64_t own_sigs;		    /* that stand in events, of all threads */
+	uint64_t unknown_sigs;		    /* of which only operation and time are understood */
+	uint64_t unknown_defs;		    /* definitions of a type not known here, left out */
 };
 
 struct node {

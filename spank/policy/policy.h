@@ -150,8 +150,9 @@ struct policy_errors {
 /* The file; "": POLICY_FILE. */
 const char *policy_path(const char *file);
 /* Read file and conf.d/ beside it, *.conf in the order of their names. One that is named must be there; POLICY_FILE, by
- * "", need not: the policy then has the built-in values. Files and their directories must belong to root or to `owner` (0 for root only) and be
- * writable by nobody else. 0, or -errno with every error told: then the answer is "off" for all jobs. */
+ * "", need not: the policy then has the built-in values. Files and their directories must belong to root or to `owner`
+ * (0 for root only) and be writable by nobody else. 0, or -errno with every error told: then the answer is "off" for
+ * all jobs. */
 int policy_load(const char *file, uid_t owner, struct policy **ret_policy, struct policy_errors *errors);
 /* The same from memory, one file called name; for tests. */
 int policy_parse(const char *name, const char *text, size_t len_bytes, struct policy **ret_policy,

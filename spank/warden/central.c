@@ -237,8 +237,8 @@ static int forget_new(int directory_fd, const char *name, void *context)
 	return 0;
 }
 
-/* What a note says; *ret_all: that this is all there is. A user of whom nothing was counted yet has nothing; a note that
- * is not root's alone, or not to be read, says nothing. */
+/* What a note says; *ret_all: that this is all there is. A user of whom nothing was counted yet has nothing; a note
+ * that is not root's alone, or not to be read, says nothing. */
 static uint64_t read_note(int directory_fd, const char *name, bool *ret_all)
 {
 	char text[NOTE_BYTES] = "", *end = text;

@@ -1,6 +1,6 @@
-/* refused.c - 2 ranks: calls that MPI refuses with an error, since an argument is not there or no handle; it leaves alone
- * what it would return. Prints the class of each. Then a communicator, a window and a file that stay since a callback
- * or MPI refuses to free them, and messages on the communicator as before. */
+/* refused.c - 2 ranks: calls that MPI refuses with an error, since an argument is not there or no handle; it leaves
+ * alone what it would return. Prints the class of each. Then a communicator that stays, since a callback refuses to let
+ * it go, and messages on it as before. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
