@@ -21,6 +21,7 @@ struct run {
 	char stepdir[PATH_MAX]; /* private, removed at the end */
 	char self[PATH_MAX];
 	pid_t agent;
+	bool agent_failed; /* one of them, with a line on standard error if it could say so */
 	struct launcher launcher;
 };
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include "base/shell_word.h"
+#include "base/slurp.h"
 #include "cli/cli.h"
 #include "collect/untraced.h"
 
@@ -54,14 +55,29 @@ static bool say_removed(const struct run *r)
 	return true;
 }
 
+/* Where the agent says that its trace is: not under its first name if somebody has removed or replaced it, and that is
+ * said. Where it says nothing, it has that name. */
+static void find_trace(const struct run *r, char *ret_mpic, size_t cap)
+{
+	char sealed[PATH_MAX + 16], path[PATH_MAX] = "";
+	snprintf(ret_mpic, cap, "%s/%s.mpic", r->dir, r->name);
+	snprintf(sealed, sizeof(sealed), "%s/ranks/sealed", r->stepdir);
+	slurp(sealed, path, sizeof(path));
+	if (path[0] == '\0' || strcmp(path, ret_mpic) == 0)
+		return;
+	print_plain("mpitrace run: %s was removed or replaced while %s ran: the trace is %s\n", ret_mpic,
+		    r->launcher.program, path);
+	snprintf(ret_mpic, cap, "%s", path);
+}
+
 void run_finish(struct run *r, int program_code)
 {
 	char mpic[PATH_MAX + NAME_MAX + 8], mpix[sizeof(mpic)], html[sizeof(mpic)];
-	snprintf(mpic, sizeof(mpic), "%s/%s.mpic", r->dir, r->name);
+	find_trace(r, mpic, sizeof(mpic));
 	snprintf(mpix, sizeof(mpix), "%s/%s.mpix", r->dir, r->name);
 	snprintf(html, sizeof(html), "%s/%s.html", r->dir, r->name);
 	bool recorded = access(mpic, R_OK) == 0;
-	bool said = say_untraced(r, recorded) || (!recorded && say_removed(r));
+	bool said = say_untraced(r, recorded) || (!recorded && (say_removed(r) || r->agent_failed));
 	if (!recorded && !said)
 		launcher_explain(&r->launcher, program_code);
 	if (!recorded)

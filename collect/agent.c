@@ -415,7 +415,7 @@ static int begin(struct agent *a, const char *stepdir, bool given, struct error 
 	take_umask(a);
 	if (snprintf(a->ranks, sizeof(a->ranks), "%s/ranks", stepdir) >= (int)sizeof(a->ranks))
 		return fail(e, -ENAMETOOLONG, "%s: name too long", stepdir);
-	stepdir_mark(a->ranks, UNTRACED_UNSAID); /* while there is still a name for it */
+	stepdir_mark(a->ranks, UNTRACED_UNSAID, NULL); /* while there is still a name for it */
 	const char *node = either(layout_text(&a->layout, LAYOUT_NODE), "node");
 	a->output = (struct output){.wanted_dir = either(layout_text(&a->layout, LAYOUT_OUT), a->ranks),
 				    .fallback_dir = a->ranks,
@@ -514,9 +514,10 @@ static int finish(struct agent *a, struct error *e)
 	}
 	if (a->nprocesses == 0)
 		return a->refused ? fail(e, -EAGAIN, "%s: cannot be read; run `mpitrace collect` again", a->ranks) : 0;
-	if (!look_for_output(a, 0) && !a->refused && !was_refused(a)) { /* the last chance */
+	bool placed = look_for_output(a, 0);
+	if (!placed && !a->refused && !was_refused(a)) { /* the last chance */
 		free_spool(a);
-		look_for_output(a, 0);
+		placed = look_for_output(a, 0);
 	}
 	int rc = put_end(a), closed = output_close(&a->output);
 	for (uint32_t i = 0; i < a->nprocesses; i++)
@@ -532,6 +533,9 @@ static int finish(struct agent *a, struct error *e)
 	}
 	remove_segments(a);
 	predecessor_forget(a->ranks);
+	if (!placed)
+		return fail(e, -ENOSPC, "%s was removed or replaced, and there is no room to make it again: it is lost",
+			    a->output.path);
 	return 0;
 }
 
@@ -568,7 +572,7 @@ int agent_run(const char *stepdir, pid_t watch_pid, bool given, struct error *e)
 	if (rc == 0)
 		forget_unsaid(a.ranks);
 	if (rc == 0)
-		stepdir_mark(a.ranks, "sealed");
+		stepdir_mark(a.ranks, "sealed", a.output.path);
 	for (uint32_t i = 0; i < a.nprocesses; i++)
 		process_close(&a.processes[i]);
 	free(a.processes);

@@ -326,17 +326,15 @@ static cJSON *description_of(const struct segfile *f)
 	return json;
 }
 
-/* Absent: none, and there was none before, as a later META replaces only what it has. */
-static void add_count(cJSON *json, const char *name, _Atomic uint64_t *count, uint32_t row, uint32_t *counted)
+/* Absent: none. */
+static void add_count(cJSON *json, const char *name, _Atomic uint64_t *count)
 {
 	uint64_t n = atomic_load_explicit(count, memory_order_relaxed);
-	if (n == 0 && (*counted >> row & 1) == 0)
-		return;
-	*counted |= 1u << row;
-	cJSON_AddNumberToObject(json, name, (double)n);
+	if (n > 0)
+		cJSON_AddNumberToObject(json, name, (double)n);
 }
 
-static void add_progress(cJSON *json, struct process *p)
+static void add_progress(cJSON *json, const struct process *p)
 {
 	uint32_t state = atomic_load_explicit(&p->file->state, memory_order_acquire);
 	cJSON_AddStringToObject(json, "state",
@@ -352,7 +350,7 @@ static void add_progress(cJSON *json, struct process *p)
 	add_tick(json, "finalize_enter_tick", p->file->finalize_enter_tick);
 	if (counters_absent() != NULL)
 		cJSON_AddStringToObject(json, "counters_absent", counters_absent());
-#define ADD_COUNT(name, lacks, noun, said) add_count(json, #name, &p->file->name, UNCOUNTED_##name, &p->counted);
+#define ADD_COUNT(name, lacks, noun, said) add_count(json, #name, &p->file->name);
 	UNCOUNTED(ADD_COUNT)
 #undef ADD_COUNT
 	cJSON_AddItemToObject(json, "threads", threads_of(p));

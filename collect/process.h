@@ -48,7 +48,6 @@ struct process {
 	int spill_fd;
 	uint64_t spill_done, spill_given_back; /* segments */
 	uint64_t meta_seq;
-	uint32_t counted; /* rows of UNCOUNTED that a META has had */
 	struct backoff snapshots;
 	uint32_t description_crc;	       /* of what was written of it that hardly changes; 0: nothing */
 	bool described;			       /* written since it has a rank */

@@ -19,7 +19,7 @@ static void mark(const struct standstill *s)
 	if (s->marks_in == NULL)
 		return;
 	if (s->stands)
-		stepdir_mark(s->marks_in, STANDSTILL_MARK);
+		stepdir_mark(s->marks_in, STANDSTILL_MARK, NULL);
 	else if (snprintf(path, sizeof(path), "%s/" STANDSTILL_MARK, s->marks_in) < (int)sizeof(path))
 		unlink(path);
 }

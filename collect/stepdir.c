@@ -40,7 +40,7 @@ bool stepdir_is_gone(const char *dir)
 	return lstat(dir, &st) != 0 && errno == ENOENT;
 }
 
-int stepdir_mark(const char *dir, const char *name)
+int stepdir_mark(const char *dir, const char *name, const char *text)
 {
 	char path[PATH_MAX];
 	int rc = join(path, dir, name);
@@ -49,6 +49,7 @@ int stepdir_mark(const char *dir, const char *name)
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
 	if (fd < 0)
 		return -errno;
+	rc = text != NULL && write(fd, text, strlen(text)) < 0 ? -errno : 0;
 	close(fd);
-	return 0;
+	return rc;
 }

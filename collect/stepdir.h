@@ -12,5 +12,5 @@ int stepdir_layout(const char *stepdir, struct layout *ret_layout, struct error 
 bool stepdir_has(const char *dir, const char *name);
 /* Somebody has removed it: nobody can say there that the step is over. */
 bool stepdir_is_gone(const char *dir);
-/* Create an empty file; 0 or -errno. */
-int stepdir_mark(const char *dir, const char *name);
+/* Create a file, with that text; NULL: empty. 0 or -errno. */
+int stepdir_mark(const char *dir, const char *name, const char *text);

@@ -14,9 +14,9 @@
 	  "in no count, since they were not seen to return, as of a longjmp or an exception") \
 	X(calls_forked, true, "call", "made by children that were forked while MPI ran, and in no count") \
 	X(calls_replaced, true, "call", \
-	  "made by a profiling library in place of other ones of the program, which do not come to the tracer, and " \
-	  "in no " \
-	  "count") \
+	  "made by a profiling library in a function of it for another call, in place of the program's or beside it, " \
+	  "and " \
+	  "in no count") \
 	X(calls_doubtful, true, "call", \
 	  "in the counts though a profiling library may have made them for itself, since one function of it makes " \
 	  "the " \
@@ -24,6 +24,10 @@
 	X(requests_unseen, true, "request", \
 	  "completed where no call is recorded: in a profiling library, or in a function of the program that MPI " \
 	  "called") \
+	X(messages_in_callbacks, true, "call", \
+	  "made by the program in functions of its own that MPI called during another call, and in no count, though " \
+	  "other " \
+	  "ranks have a part in them") \
 	X(calls_in_callbacks, false, "call", \
 	  "made by the program in functions of its own that MPI called during another call, and in no count") \
 	X(calls_of_tools, false, "call", \

@@ -19,7 +19,6 @@ static bool remember(struct call_span *s, struct before *b, int n, const MPI_Req
 {
 	bool want = requests_wanting_status > 0 && statuses == MPI_STATUSES_IGNORE;
 	b->n = n;
-	s->stream->completing = true;
 	b->handles = b->handles_here;
 	b->statuses = statuses == MPI_STATUSES_IGNORE ? NULL : statuses;
 	if (n > 0 && requests == NULL) {
@@ -42,6 +41,7 @@ static bool remember(struct call_span *s, struct before *b, int n, const MPI_Req
 	}
 	for (int i = 0; i < n; i++)
 		b->handles[i] = requests[i];
+	s->stream->completing = (struct completing){b->handles, n, s->stream->open.inside};
 	return true;
 }
 
@@ -68,7 +68,7 @@ static void completed(struct call_span *s, uint32_t op, const struct before *bef
 {
 	struct builder b;
 	unsigned part = 0;
-	s->stream->completing = false;
+	s->stream->completing.n = 0;
 	if (before->n < 0 || !builder_begin(&b, s->stream, nwhich)) {
 		record_time(s, op);
 		return;
@@ -90,7 +90,7 @@ static void completed(struct call_span *s, uint32_t op, const struct before *bef
 
 static void polled(struct call_span *s, uint32_t op, int n)
 {
-	s->stream->completing = false;
+	s->stream->completing.n = 0;
 	record_poll(s, op, n);
 }
 

@@ -52,12 +52,12 @@ int wrap_MPI_Finalize(void)
 int wrap_MPI_Abort(MPI_Comm comm, int errorcode)
 {
 	struct call_span s;
-	if (SPAN_BEGIN(&s, OP_MPI_Abort) && span_stop(&s, MPI_SUCCESS)) {
+	bool recorded = SPAN_BEGIN(&s, OP_MPI_Abort) && span_stop(&s, MPI_SUCCESS);
+	if (recorded)
 		record_time(&s, OP_MPI_Abort);
-		process_aborting();
-		if (next.MPI_Abort != pmpi.MPI_Abort)
-			s.stream->open.inside = (uintptr_t)WRAPPER_FRAME;
-	}
+	process_aborting(); /* also where MPI has called who calls it, as an error handler */
+	if (recorded && next.MPI_Abort != pmpi.MPI_Abort)
+		s.stream->open.inside = (uintptr_t)WRAPPER_FRAME;
 	return next.MPI_Abort(comm, errorcode);
 }
 

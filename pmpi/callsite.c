@@ -286,7 +286,7 @@ static void count(_Atomic uint64_t *calls)
 	atomic_fetch_add_explicit(calls, 1, memory_order_relaxed);
 }
 
-bool callsite_is_inside(struct stream *s, uint64_t address, uint64_t frame)
+bool callsite_is_inside(struct stream *s, uint32_t op, uint64_t address, uint64_t frame)
 {
 	bool is_below = frame < s->open.inside, by_mpi;
 	uint64_t layer;
@@ -301,7 +301,7 @@ bool callsite_is_inside(struct stream *s, uint64_t address, uint64_t frame)
 	if (inside == INSIDE_UNKNOWN)
 		count(&segfile->calls_unclear);
 	if (inside == INSIDE_YES && by_mpi && !modules_is_part(address))
-		count(&segfile->calls_in_callbacks);
+		count(call_is_local(op) ? &segfile->calls_in_callbacks : &segfile->messages_in_callbacks);
 	return inside != INSIDE_NO;
 }
 

@@ -101,8 +101,7 @@ void unseen_begin(struct unseen *u, int n, const MPI_Request *requests)
 	u->n = 0;
 	u->map_bytes = 0;
 	u->handles = u->here;
-	if (requests == NULL || n <= 0 || requests_held == 0 || forked || segfile == NULL ||
-	    (stream_mine != NULL && stream_mine->completing))
+	if (requests == NULL || n <= 0 || requests_held == 0 || forked || segfile == NULL)
 		return;
 	if (n > ON_STACK) {
 		u->map_bytes = (size_t)n * sizeof(*requests);
@@ -114,12 +113,23 @@ void unseen_begin(struct unseen *u, int n, const MPI_Request *requests)
 	memcpy(u->handles, requests, (size_t)n * sizeof(*requests));
 }
 
+/* The open call completes it itself. */
+static bool is_looked_for(MPI_Request handle)
+{
+	const struct stream *s = stream_mine;
+	const struct completing *c = s != NULL && s->completing.inside == s->open.inside ? &s->completing : NULL;
+	for (int i = 0; c != NULL && i < c->n; i++)
+		if (((const MPI_Request *)c->handles)[i] == handle)
+			return true;
+	return false;
+}
+
 void unseen_end(struct unseen *u, const MPI_Request *requests, bool freed)
 {
 	struct request taken;
 	for (int i = 0; i < u->n && !forked; i++)
 		if (u->handles[i] != MPI_REQUEST_NULL && requests[i] != u->handles[i] &&
-		    request_take(u->handles[i], freed, &taken))
+		    !is_looked_for(u->handles[i]) && request_take(u->handles[i], freed, &taken))
 			atomic_fetch_add_explicit(&segfile->requests_unseen, 1, memory_order_relaxed);
 	if (u->map_bytes > 0 && u->handles != NULL)
 		munmap(u->handles, u->map_bytes);

@@ -36,12 +36,15 @@ uint32_t callsite_walk(struct stream *s, uint64_t frame, uint64_t *ret_addresses
 /* A call has come while another is open: is it of that one's making? Not where that was left by longjmp or an
  * exception, which is counted, or on another stack. Where it cannot be told it is, and counted; so is one of the
  * program's that MPI has called. */
-bool callsite_is_inside(struct stream *s, uint64_t address, uint64_t frame) HIDDEN COLD;
+bool callsite_is_inside(struct stream *s, uint32_t op, uint64_t address, uint64_t frame) HIDDEN COLD;
 /* Above the call at that address, from which the open call of the stream came. How many. */
 uint32_t callsite_frames(struct stream *s, uint64_t *ret_frames, uint32_t max, uint64_t address) HIDDEN COLD;
 
 /* Did a receive return an error because the message was longer than its room? */
 bool was_truncated(int rc) HIDDEN COLD;
+
+/* Has it no part in what other ranks do? Nor have those that only look for messages, or complete requests. */
+bool call_is_local(uint32_t op) HIDDEN COLD;
 
 /* Count a call that gets no event. */
 void count_call(uint32_t op) HIDDEN;
@@ -64,7 +67,7 @@ INLINE bool span_open(struct call_span *s, uint32_t op, void *address, void *fra
 	}
 	s->address = (uintptr_t)address;
 	if (__builtin_expect(stream->open.inside != 0, false) &&
-	    callsite_is_inside(stream, s->address, (uintptr_t)frame))
+	    callsite_is_inside(stream, op, s->address, (uintptr_t)frame))
 		return false;
 	if (__builtin_expect(s->address - mpi_hull_begin < mpi_hull_len, false)) {
 		s->address = callsite_behind(stream, op, s->address, (uintptr_t)frame);

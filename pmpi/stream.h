@@ -88,7 +88,11 @@ struct stream {
 	uint32_t defs_total;	/* bytes of all regions */
 	uint32_t totals_cap;
 	bool events_off, paused;
-	bool completing;	 /* the open call looks for requests that it completed when it returns */
+	struct completing { /* requests that the open call looks for when it returns; n = 0: it does not */
+		const void *handles;
+		int n;
+		uintptr_t inside; /* whose they are */
+	} completing;
 	uint64_t slow_until;	 /* the tracer's time is measured so far */
 	uint64_t op_defined[16]; /* bits: operations whose name is in this thread's definitions */
 	struct scratch {

@@ -8,8 +8,9 @@
  * program may be lost. An executable that exports MPI functions itself holds such a library; where it keeps them to
  * itself, nothing tells them from the program.
  *
- * A function MPI_X that makes other calls and never PMPI_X has put them in place of the program's. One that makes
- * PMPI_X in two places passes on the program's in one of them, or in either; nobody knows. Both are counted. */
+ * What a function MPI_X sends or receives by another call may stand in place of the program's, or beside it: nobody
+ * knows, but where MPI begins or ends. One that makes PMPI_X in two places passes on the program's in one of them, or
+ * in either. Both are counted. */
 #include "pmpi/tools.h"
 
 #include "base/path.h"
@@ -30,21 +31,15 @@ static struct range {
 static uint32_t ntools;
 static bool front_seen;
 
-/* What a library makes there: a call of its own, the program's, or one of which that is not known. */
-enum made { MADE_OWN, MADE_PASSED, MADE_DOUBTFUL };
+/* What a library makes there: a call of its own; one that may stand in place of the program's; the program's; or one of
+ * which that is not known. */
+enum made { MADE_OWN, MADE_INSTEAD, MADE_PASSED, MADE_DOUBTFUL };
 
 static struct place {
 	uint64_t pc;	   /* 0 = empty, 1 = being written */
-	uint64_t function; /* of that library, for the call `wrapper`; 0: none has such a name */
-	uint32_t wrapper;
+	uint64_t function; /* of that library, named after a call; 0: none is */
 	enum made made;
 } places[PLACES_KNOWN];
-
-/* Of the function for a call, in whatever library: has it passed one on? Calls that it made instead, so far. */
-static struct {
-	_Atomic bool passes;
-	_Atomic uint64_t others;
-} wrapped[OP_COUNT];
 
 static const struct range *tool_of(uint64_t pc)
 {
@@ -129,6 +124,16 @@ static uint64_t function_at(uint64_t pc, const char **ret_name, uint32_t *ret_op
 	return 0;
 }
 
+/* Where a library sets itself up, sums up, or is spoken to, its calls are its own. */
+static bool is_frame(uint32_t op)
+{
+	static const char *const names[] = {"MPI_Init", "MPI_Finalize", "MPI_Session_", "MPI_Abort", "MPI_Pcontrol"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(op_names[op], names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
 /* *ret_always: each call from there is the same. */
 static struct place look(struct stream *s, uint32_t op, uint64_t address, uint64_t frame, bool *ret_always)
 {
@@ -137,16 +142,16 @@ static struct place look(struct stream *s, uint32_t op, uint64_t address, uint64
 	uint64_t up[WALK_MAX];
 	const char *name = NULL;
 	bool whole;
-	uint32_t n = callsite_walk(s, frame, up, WALK_MAX, &whole), i = 0, helpers = 0;
+	uint32_t n = callsite_walk(s, frame, up, WALK_MAX, &whole), i = 0, helpers = 0, wrapper = 0;
 	while (i < n && up[i] != address)
 		i++;
 	for (; i < n && p.function == 0 && tool_of(up[i]) == tool; i++) {
-		p.function = function_at(up[i], &name, &p.wrapper);
+		p.function = function_at(up[i], &name, &wrapper);
 		helpers += p.function == 0;
 	}
 	if (p.function != 0 && !is_name_of(name, op))
-		p.made = MADE_OWN;
-	*ret_always = p.made == MADE_OWN ? helpers == 0 : p.function != 0 || i < n || whole;
+		p.made = is_frame(wrapper) || call_is_local(op) ? MADE_OWN : MADE_INSTEAD;
+	*ret_always = p.made < MADE_PASSED ? helpers == 0 : p.function != 0 || i < n || whole;
 	return p;
 }
 
@@ -166,7 +171,7 @@ static bool passes_elsewhere(const struct place *from)
 {
 	for (uint32_t i = 0; i < PLACES_KNOWN && from->function != 0; i++) {
 		uint64_t pc = __atomic_load_n(&places[i].pc, __ATOMIC_ACQUIRE); /* partner: the release store below */
-		if (pc > 1 && pc != from->pc && places[i].function == from->function && places[i].made != MADE_OWN)
+		if (pc > 1 && pc != from->pc && places[i].function == from->function && places[i].made >= MADE_PASSED)
 			return true;
 	}
 	return false;
@@ -179,7 +184,6 @@ static void remember(uint32_t home, const struct place *from)
 		uint64_t none = 0;
 		if (__atomic_compare_exchange_n(&p->pc, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 			p->function = from->function;
-			p->wrapper = from->wrapper;
 			p->made = from->made;
 			__atomic_store_n(&p->pc, from->pc, __ATOMIC_RELEASE); /* partner: in remembered() */
 			return;
@@ -187,24 +191,13 @@ static void remember(uint32_t home, const struct place *from)
 	}
 }
 
-/* MPI_Pcontrol is there for profiling libraries: it stands for no call. */
-static void count_own(uint32_t wrapper)
+static void count(enum made made)
 {
-	bool replaces = !atomic_load(&wrapped[wrapper].passes) && wrapper != OP_MPI_Pcontrol;
-	if (replaces)
-		atomic_fetch_add(&wrapped[wrapper].others, 1);
-	atomic_fetch_add_explicit(replaces ? &segfile->calls_replaced : &segfile->calls_of_tools, 1,
-				  memory_order_relaxed);
-}
-
-/* What its function made before was beside it. */
-static void note_passed(const struct place *p)
-{
-	if (p->function == 0 || atomic_exchange(&wrapped[p->wrapper].passes, true))
-		return;
-	uint64_t others = atomic_exchange(&wrapped[p->wrapper].others, 0);
-	atomic_fetch_sub(&segfile->calls_replaced, others);
-	atomic_fetch_add(&segfile->calls_of_tools, others);
+	_Atomic uint64_t *const counts[] = {[MADE_OWN] = &segfile->calls_of_tools,
+					    [MADE_INSTEAD] = &segfile->calls_replaced,
+					    [MADE_DOUBTFUL] = &segfile->calls_doubtful};
+	if (made != MADE_PASSED)
+		atomic_fetch_add_explicit(counts[made], 1, memory_order_relaxed);
 }
 
 bool tools_own(struct stream *s, uint32_t op, uint64_t address, uint64_t frame)
@@ -220,12 +213,7 @@ bool tools_own(struct stream *s, uint32_t op, uint64_t address, uint64_t frame)
 			p.made = MADE_DOUBTFUL;
 		if (always)
 			remember(home, &p);
-		if (p.made != MADE_OWN)
-			note_passed(&p);
 	}
-	if (p.made == MADE_OWN)
-		count_own(p.wrapper);
-	else if (p.made == MADE_DOUBTFUL)
-		atomic_fetch_add_explicit(&segfile->calls_doubtful, 1, memory_order_relaxed);
-	return p.made == MADE_OWN;
+	count(p.made);
+	return p.made < MADE_PASSED;
 }

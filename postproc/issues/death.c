@@ -50,7 +50,8 @@ static bool followed(const struct step *s, const struct process *other, const st
 	       other->end_ns - first->end_ns > (launcher_lived ? 0 : DEATH_GAP_NS);
 }
 
-/* One that others ended was the first of all, and alone, or whoever ended it ended all: then it is not to blame. */
+/* One that others ended was the first of all, and alone, or whoever ended it ended all: then it is not to blame. Nor is
+ * it where a rank is not in the record, because of which all may have been ended. */
 static bool is_to_blame(const struct step *s, uint32_t rank)
 {
 	static const int polite[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
@@ -61,7 +62,9 @@ static bool is_to_blame(const struct step *s, uint32_t rank)
 	for (size_t i = 0; i < sizeof(polite) / sizeof(polite[0]); i++)
 		alone &= signal_of(p) != polite[i];
 	for (uint32_t r = 0; r < s->nranks && alone; r++)
-		if (r != rank && s->ranks[r] != NULL && exits_early(s->ranks[r]))
+		if (s->ranks[r] == NULL)
+			alone = false;
+		else if (r != rank && exits_early(s->ranks[r]))
 			alone = followed(s, s->ranks[r], p);
 	return alone;
 }

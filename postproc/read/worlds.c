@@ -6,11 +6,13 @@
 #include "postproc/read/exits.h"
 #include "postproc/read/load.h"
 
-/* Processes of one world: another namespace (where the launcher gave one), a second claim to a rank, or another size,
- * begins another world. */
+/* Processes of one world: another namespace (where the launcher gave one), a second claim to a rank, another size, or
+ * one that began when another of its node was over, begins another world. */
 struct placing {
 	uint32_t size, seen;
 	const char *job_namespace;
+	uint32_t node; /* of the one that came last; by its clock: */
+	int64_t last_start, first_end;
 	struct process **ranks;
 };
 
@@ -31,8 +33,39 @@ static const char *namespace_of(const struct process *p)
 	return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
+/* As ticks, or when it was seen for the last time; INT64_MAX: nobody knows. */
+static int64_t over_at(const struct process *p)
+{
+	static const char *const keys[] = {"end_tick", "gone_tick", "seen_tick"};
+	int64_t at = 0;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && at == 0; i++)
+		at = json_tick(p->meta, keys[i]);
+	return at != 0 && (p->lost || p->finalized || p->aborted) ? at : INT64_MAX;
+}
+
+static int64_t began_at(const struct process *p)
+{
+	return json_tick(p->meta, "start_tick");
+}
+
+/* Ranks of one world are there at one time; another node has another clock. */
+static bool is_beside(const struct placing *w, const struct process *p)
+{
+	return w->seen == 0 || w->node != p->node || (began_at(p) < w->first_end && over_at(p) > w->last_start);
+}
+
+static void put_beside(struct placing *w, const struct process *p)
+{
+	bool same = w->seen > 0 && w->node == p->node;
+	w->last_start = same && w->last_start > began_at(p) ? w->last_start : began_at(p);
+	w->first_end = same && w->first_end < over_at(p) ? w->first_end : over_at(p);
+	w->node = p->node;
+}
+
 static bool may_belong(const struct placing *w, const struct process *p, const char *job_namespace)
 {
+	if (!is_beside(w, p))
+		return false;
 	return w->size == p->world_size && w->ranks[p->rank] == NULL &&
 	       (w->job_namespace == NULL || job_namespace == NULL || strcmp(w->job_namespace, job_namespace) == 0);
 }
@@ -90,6 +123,7 @@ static int sort_into_worlds(struct step *s, struct worlds *w, uint32_t *ret_with
 		if (home == NULL)
 			return -ENOMEM;
 		home->ranks[p->rank] = p;
+		put_beside(home, p);
 		home->seen++;
 	}
 	return 0;

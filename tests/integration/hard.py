@@ -128,7 +128,7 @@ def accused(a):
 def unseen(t, place):
     """Requests that are completed where no call is recorded are a number, and do not stand in the way of later ones."""
     program = place.compile('unseen.c')
-    for case, n, more in (('op', 1, 0), ('requests', 40, 0)):
+    for case, n in (('op', 1), ('query', 1), ('requests', 40)):
         who = '%s, unseen, %s: ' % (place.flavour, case)
         plain, traced = place.plain(2, program, case), place.traced(2, program, case, name='unseen-' + case)
         t.equal(who + 'output and exit code are those of the untraced program', (sorted(traced.stdout.splitlines()), traced.returncode),
@@ -144,12 +144,21 @@ def unseen(t, place):
     a = place.analysis('anybody')
     t.equal('%s, unseen, anybody: each message has its sender, or it is said that nobody knows' % place.flavour,
             (a['summary']['transfers'] + a['coverage']['unmatched']['unknown_source'] // 2, accused(a)), (6, []))
+    place.traced(2, program, 'sends', name='sends')
+    a = place.analysis('sends')
+    c = a['coverage']
+    t.equal('%s, unseen, sends: a message of a function that MPI calls is a number, and the record lacks it' % place.flavour,
+            (c['messages_in_callbacks'] + c['calls_unclear'], c['complete'], accused(a)), (1, False, []))
+    plain, traced = place.plain(2, program, 'aborts'), place.traced(2, program, 'aborts', name='aborts')
+    a = place.analysis('aborts')
+    t.check('%s, unseen, aborts: who called MPI_Abort in an error handler is known' % place.flavour, traced.returncode == plain.returncode and
+            'rank 0 called MPI_Abort' in a['coverage']['reasons'] and a['issues'][0]['issue'] == 'death' and 'ank 0' in a['verdict'], (a['coverage'], a['verdict']))
     if shutil.which('mpifort.' + place.flavour):
         program = place.compile('callbacks.f90')
         plain, traced = place.plain(2, program), place.traced(2, program, name='callbacks-fortran')
         c = place.analysis('callbacks-fortran')['coverage']
         t.equal('%s: calls of Fortran that MPI calls are a number' % place.flavour,
-                (int(traced.stdout), c['calls_in_callbacks'] + c['calls_unclear']), (int(plain.stdout), int(plain.stdout)))
+                (int(traced.stdout), c['calls_in_callbacks'] + c['messages_in_callbacks'] + c['calls_unclear']), (int(plain.stdout), int(plain.stdout)))
 
 
 def mpi4py(t):

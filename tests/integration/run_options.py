@@ -75,8 +75,22 @@ def inherited(t, place):
 def removed(t, place, program):
     out = place.dir + '/soon_gone'
     r = run(place, 'gone', '--out', out, words=['/bin/sh', '-c', '%s; rm -rf %s' % (program, out)], ranks=1)
-    t.check(place.flavour + ': a folder that the program removes: the program is untouched, and what was recorded is there all the same',
-            r.returncode == 0 and all(os.path.exists(out + '/gone' + x) for x in ('.mpic', '.mpix', '.html')), (r.returncode, r.stderr))
+    there = all(os.path.exists(out + '/gone' + x) for x in ('.mpic', '.mpix', '.html')) # what the agent had by then
+    gone = len(r.said) == 1 and 'was removed or renamed while' in r.said[0] and out in r.said[0] and not os.path.exists(out)
+    t.check(place.flavour + ': a folder that the program removes: the program is untouched, and the results are there, or the one reason is told',
+            r.returncode == 0 and there != gone, (r.returncode, r.stderr))
+
+
+def replaced(t, place, program):
+    """Whatever lies where the trace was, the results are of what was recorded, and it is said where that is."""
+    for kind, make in (('link', 'ln -s /nowhere %s'), ('fifo', 'mkfifo %s'), ('directory', 'mkdir %s'), ('nothing', ': %s')):
+        out = '%s/replaced_%s' % (place.dir, kind)
+        mpic = out + '/t.mpic'
+        r = run(place, 't', '--out', out, words=['/bin/sh', '-c', '%s; rm %s; %s' % (program, mpic, make % mpic)], ranks=1)
+        said = b'was removed or replaced' in r.stderr and b't.2.mpic' in r.stderr
+        t.check('%s, the trace is replaced (%s): the page is of the run, and it is said where the trace is' % (place.flavour, kind), r.returncode == 0 and
+                os.path.getsize(out + '/t.html') > 0 and said == (kind != 'nothing') and
+                os.path.isfile(out + ('/t.mpic' if kind == 'nothing' else '/t.2.mpic')), (r.returncode, r.stderr))
 
 
 def wrong(t, place):
@@ -154,6 +168,7 @@ def main():
             named_oddly(t, place, program)
             folders(t, place, program)
             removed(t, place, program)
+            replaced(t, place, program)
             by_slurm(t, place, program)
             if flavour == 'openmpi':
                 slots(t, place, program)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """worlds.py - programs whose processes meet after MPI_Init: spawned worlds, ports, sessions. Ranks of another world are never
 taken for ranks of ours."""
-from trace import FLAVOURS, Place, Tests, matrix, open_mpi, operations, truth
+from trace import FLAVOURS, MPITRACE, Place, Tests, matrix, open_mpi, operations, truth, whole
 
 RANKS = 3
 # From 5 on, processes that were started apart meet by TCP only.
@@ -41,6 +41,19 @@ def spawn(t, place, case):
             [(list(range(RANKS)), [-1, -1]), (list(range(RANKS)) + [-1, -1], None)])
 
 
+def one_after_the_other(t, place):
+    """A run that never starts, and then another one: ranks of two runs are no world, though their numbers would be one's."""
+    stuck, good = place.compile('stuck_start.c'), place.compile('lang_c.c')
+    script = place.dir + '/script'
+    with open(script, 'w') as f:
+        f.write('timeout 3 mpirun -n 2 %s before\nmpirun -n 2 %s\n' % (stuck, good))
+    whole([MPITRACE, 'run', '--out', place.dir + '/out', '--name', 'script', '--', '/bin/sh', script], place.env, place.dir)
+    a = place.analysis('script')
+    t.equal('%s: of a stuck run and a good one the good one is analysed, whole' % place.flavour,
+            (a['job']['ranks'], a['coverage']['ranks_seen'], [r['state'] for r in a['per_rank']], [w['ranks_seen'] for w in a['worlds'] if not w['analysed']]),
+            (2, 2, ['finalized', 'finalized'], [1]))
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
@@ -52,6 +65,7 @@ def main():
                 spawn(t, place, 'spawn_multiple')
             else:
                 run(t, place, 'sessions')
+            one_after_the_other(t, place)
     t.end()
 
 
