@@ -42,6 +42,7 @@ class Installation:
         self.take_plugin("2205")
         self.slurm("slurm-wlm 22.05.8")
         write(self.conf, "ClusterName=test\n")
+        write(self.policy, "")
         self.line()
 
     def take_plugin(self, kind):
@@ -244,6 +245,9 @@ KINDS = [
     ("reports that wait", late, "late", "warn", "21 reports on this node are not made yet"),
     # the policy
     ("a policy with a mistake", lambda i: write(i.policy, "[rule x]\npartitoin = a\n"), "policy", "bad", 'mpitrace.conf:2: unknown key "partitoin"'),
+    ("a policy that is named and not there", lambda i: os.remove(i.policy), "policy", "bad", "mpitrace.conf: No such file or directory"),
+    ("a policy that is a link to nothing", lambda i: (os.remove(i.policy), os.symlink(i.top + "/nowhere", i.policy)), "policy", "bad",
+     "is a link to what is not there"),
     ("a policy that others may write", lambda i: write(i.policy, "", 0o666), "policy", "bad", "others than root may write it"),
 ]
 
