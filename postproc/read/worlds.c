@@ -36,11 +36,14 @@ static const char *namespace_of(const struct process *p)
 /* As ticks, or when it was seen for the last time; INT64_MAX: nobody knows. */
 static int64_t over_at(const struct process *p)
 {
-	static const char *const keys[] = {"end_tick", "gone_tick", "seen_tick"};
-	int64_t at = 0;
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && at == 0; i++)
-		at = json_tick(p->meta, keys[i]);
-	return at != 0 && (p->lost || p->finalized || p->aborted) ? at : INT64_MAX;
+	const int64_t known[] = {json_tick(p->meta, "end_tick"), p->exit_tick, json_tick(p->meta, "gone_tick"),
+				 json_tick(p->meta, "seen_tick")};
+	if (!p->lost && !p->finalized && !p->aborted)
+		return INT64_MAX;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i] != 0)
+			return known[i];
+	return INT64_MAX;
 }
 
 static int64_t began_at(const struct process *p)
@@ -163,7 +166,9 @@ int step_place_ranks(struct step *s, struct error *e)
 {
 	struct worlds w = {0};
 	uint32_t without = 0;
-	int code = sort_into_worlds(s, &w, &without);
+	int code = exits_read(s); /* of processes; of tasks when ranks are known */
+	if (code == 0)
+		code = sort_into_worlds(s, &w, &without);
 	struct placing *best = NULL;
 	for (size_t i = 0; i < w.list.n && code == 0; i++)
 		if (best == NULL || w.list.at[i].seen > best->seen)
