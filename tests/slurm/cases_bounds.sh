@@ -177,7 +177,7 @@ a_report_that_would_take_long_is_left_for_the_sweep_and_said() {
 }
 
 a_user_who_interrupts_the_report_gets_the_prompt_and_keeps_the_trace() {
-	with_plugin_arguments report_seconds=20 with_a_report_interrupted
+	with_plugin_arguments report_seconds=300 with_a_report_interrupted
 }
 
 with_a_report_interrupted() {
