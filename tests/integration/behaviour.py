@@ -100,8 +100,12 @@ def forks_anywhere(t, place):
 def refused(t, place):
     """What MPI refuses it has not done: the program goes on, and what it wanted to free is there as before."""
     program = place.compile('refused.c')
-    plain, traced = place.plain(2, program), place.traced(2, program, name='refused')
     who = '%s, calls that MPI refuses: ' % place.flavour
+    plain = place.plain(2, program)
+    if plain.returncode != 0: # some libraries die of one of them
+        t.skip(who + 'as untraced', 'untraced it ends with %d' % plain.returncode)
+        return
+    traced = place.traced(2, program, name='refused')
     t.equal(who + 'output and exit code are those of the untraced program', (sorted(traced.stdout.splitlines()), traced.returncode),
             (sorted(plain.stdout.splitlines()), plain.returncode))
     a = place.analysis('refused')
