@@ -263,7 +263,7 @@ void record_sendrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_Reque
 	unsigned wild = wildcards(source, recvtag);
 	struct type_view sent = type_find(sendtype), received = type_find(recvtype);
 	if (flags & SIG_STARTS_REQUEST)
-		request_begin(s, flags, wild != 0 ? REQUEST_WANTS_STATUS | REQUEST_MAY_BE_EMPTY : 0, request);
+		request_begin(s, flags, wild != 0 ? REQUEST_WANTS_STATUS | REQUEST_MAY_BE_FALSE : 0, request);
 	if (status != NULL && source != MPI_PROC_NULL && (s->failed == 0 || wild != 0)) {
 		source = status->MPI_SOURCE;
 		recvtag = status->MPI_TAG;

@@ -6,7 +6,7 @@
 enum request_flag {
 	REQUEST_PERSISTENT = 1,
 	REQUEST_WANTS_STATUS = 2, /* a wildcard receive, or cancelled: only the status knows */
-	REQUEST_MAY_BE_EMPTY = 4, /* but MPICH 4.0 leaves it as it was made, of MPI_Isendrecv */
+	REQUEST_MAY_BE_FALSE = 4, /* but the status that MPICH gives of MPI_Isendrecv is another message's */
 };
 
 struct request {

@@ -3,7 +3,7 @@
  *             for late senders
  *   query     the same in the function of a generalized request that MPI_Test calls
  *   requests  MPI_Waitall of many, MPI_Test and MPI_Request_free in a reduction function
- *   anybody   wildcard MPI_Isendrecv, of which MPICH 4.0 does not say from whom it received
+ *   anybody   wildcard MPI_Isendrecv, of which MPICH does not say from whom it received
  *   sends     a send in a function that MPI_Comm_free calls
  *   aborts    an error handler that calls MPI_Abort */
 #include <mpi.h>
