@@ -46,7 +46,8 @@ int stepdir_mark(const char *dir, const char *name, const char *text)
 	int rc = join(path, dir, name);
 	if (rc < 0)
 		return rc;
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+	unlink(path); /* not written through: it may be a second name of any file of its user */
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return -errno;
 	rc = text != NULL && write(fd, text, strlen(text)) < 0 ? -errno : 0;
