@@ -43,7 +43,7 @@ uint32_t callsite_frames(struct stream *s, uint64_t *ret_frames, uint32_t max, u
 /* Did a receive return an error because the message was longer than its room? */
 bool was_truncated(int rc) HIDDEN COLD;
 
-/* Has it no part in what other ranks do? Nor have those that only look for messages, or complete requests. */
+/* Does it begin no communication: `local` in mpi.tab? */
 bool call_is_local(uint32_t op) HIDDEN COLD;
 
 /* Count a call that gets no event. */
