@@ -177,7 +177,7 @@ static int find_own_sig(struct reader *r, const struct mpic_event *ev, uint32_t 
 static int own_sig(struct reader *r, const struct mpic_event *ev, uint32_t *index)
 {
 	struct sig_call call;
-	uint32_t own;
+	uint32_t own = 0;
 	int code = sig_decode(ev->extra, ev->nextra, &call);
 	if (code == 0)
 		code = find_own_sig(r, ev, call.nwords, &own);

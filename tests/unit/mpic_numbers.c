@@ -67,7 +67,7 @@ Test(mpic_numbers, of_any_kind_come_back)
 /* A clock's steps are of 1 to 256 ticks; 2^32 and one is no 1. */
 Test(mpic_numbers, steps_that_no_clock_has_are_refused)
 {
-	uint64_t numbers[N], read[N], period;
+	uint64_t numbers[N], read[N], period = 0;
 	for (uint32_t i = 0; i < N; i++)
 		numbers[i] = i % 50 * 8;
 	comes_back(numbers, N);
