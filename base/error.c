@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Names are anybody's: what a terminal would obey, of ASCII or past it (U+0080 to U+009F), becomes '?'. Lines stay: a
  * mistake in a specification is shown below its line. */
@@ -44,4 +45,11 @@ int fail(struct error *e, int code, const char *fmt, ...)
 		make_plain(e->text, true);
 	}
 	return code;
+}
+
+void error_say_new(const char *who, const struct error *e, struct error *said)
+{
+	if (strcmp(e->text, said->text) != 0)
+		print_plain("%s: %s\n", who, e->text);
+	*said = *e;
 }

@@ -30,14 +30,6 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* What went wrong is said when it is something else than before. */
-static void say_once(const struct error *e, struct error *said)
-{
-	if (strcmp(e->text, said->text) != 0)
-		fprintf(stderr, "mpitrace live: %s\n", e->text);
-	*said = *e;
-}
-
 static int hand_on(struct merge *m, struct feed *f)
 {
 	struct merged s;
@@ -57,7 +49,7 @@ static int follow(struct merge *m, struct feed *f, int64_t interval_ns)
 		int64_t began_ns = now_ns();
 		int code = merge_update(m, &e);
 		if (code < 0)
-			say_once(&e, &said);
+			error_say_new("mpitrace live", &e, &said);
 		code = code == 0 ? hand_on(m, f) : code;
 		if (code == -ENOMEM)
 			return code;

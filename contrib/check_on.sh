@@ -26,7 +26,7 @@ usage() {
 	cat <<-END
 		usage: check_on.sh trixie|sid|arm64 [TEST...] | table
 		  trixie  Debian 13     sid  Debian unstable     arm64  Debian 13 for aarch64, by qemu-user
-		  TEST    all: those of the tracer and all below but compilers
+		  TEST    all: those of the tracer and all below but compilers; build: none
 		          a test of \`meson test\` or a claim of tests/slurm; without any: the tracer's and some of Slurm's; slurm: all of Slurm's;
 		          try: what contrib/try.sh does there, as for somebody who has just cloned this
 		          compilers: every gcc and clang that is packaged there reads all C files
@@ -232,6 +232,7 @@ print_table() {
 run_tests() {
 	local meson=() claims=() test whole='' slurm=none more=()
 	case ${TESTS[*]-} in
+	build) return ;;
 	'') whole="the tracer's tests, ten of Slurm's" && TESTS=("${TRACER[@]}" "${SLURM[@]}") ;;
 	all) whole="the tracer's tests, all of Slurm's, unit tests, also with sanitizers, try.sh" && TESTS=("${TRACER[@]}" slurm unit sanitizers try) ;;
 	esac

@@ -24,6 +24,10 @@
 	X(requests_unseen, true, "request", \
 	  "completed where no call is recorded: in a profiling library, or in a function of the program that MPI " \
 	  "called") \
+	X(functions_past, true, "function", \
+	  "of MPI that a library of the program, opened with RTLD_DEEPBIND, reaches past the tracer: its calls are " \
+	  "in " \
+	  "no count") \
 	X(messages_in_callbacks, true, "call", \
 	  "made by the program in functions of its own that MPI called during another call, and in no count, though " \
 	  "other " \

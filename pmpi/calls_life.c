@@ -23,6 +23,15 @@ int wrap_MPI_Init(int *argc, char ***argv)
 	return rc;
 }
 
+/* What MPI_Init_thread has set; MPICH lets it have nowhere to do so. */
+static int level_of(int rc, const int *provided)
+{
+	int level = MPI_THREAD_SINGLE;
+	if (rc == MPI_SUCCESS && (provided != NULL || pmpi.MPI_Query_thread(&level) == MPI_SUCCESS))
+		return provided != NULL ? *provided : level;
+	return MPI_THREAD_SINGLE;
+}
+
 int wrap_MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
 	struct call_span s;
@@ -30,7 +39,7 @@ int wrap_MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 	if (!SPAN_BEGIN(&s, OP_MPI_Init_thread)) /* a profiling library goes on */
 		return next.MPI_Init_thread(argc, argv, required, provided);
 	int rc = next.MPI_Init_thread(argc, argv, required, provided);
-	init_event(&s, OP_MPI_Init_thread, rc, *provided);
+	init_event(&s, OP_MPI_Init_thread, rc, level_of(rc, provided));
 	return rc;
 }
 

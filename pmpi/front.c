@@ -197,7 +197,7 @@ static mpitrace_bind_fn *open_tracer(const char *path, const char *flavour)
 __attribute__((visibility("default"))) int dlclose(void *handle)
 {
 	int (*libcs)(void *) = (int (*)(void *))lookup(RTLD_NEXT, "dlclose");
-	lookup_tell();
+	lookup_tell(handle);
 	return libcs != NULL ? libcs(handle) : -1;
 }
 

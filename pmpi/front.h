@@ -23,6 +23,7 @@ struct target {
 typedef const struct wrapper *mpitrace_bind_fn(const struct target *targets, uint64_t count);
 #define MPITRACE_BIND "mpitrace_bind_" /* and the flavour */
 
-/* Exported by it as well: the program is about to close a library, or asks for a function of one. */
-typedef void mpitrace_closing_fn(void);
+/* Exported by it as well: the program is about to close the library of that handle, or (NULL) asks for a function of
+ * one. */
+typedef void mpitrace_closing_fn(void *handle);
 #define MPITRACE_CLOSING "mpitrace_closing"

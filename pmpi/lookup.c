@@ -125,11 +125,11 @@ void lookup_watch(mpitrace_closing_fn *tell)
 	__atomic_store_n(&closing, tell, __ATOMIC_RELEASE); /* partner: in lookup_tell() */
 }
 
-void lookup_tell(void)
+void lookup_tell(void *handle)
 {
 	mpitrace_closing_fn *tell = __atomic_load_n(&closing, __ATOMIC_ACQUIRE); /* partner: in lookup_watch() */
 	if (tell != NULL)
-		tell();
+		tell(handle);
 }
 
 /* NULL: libc is to answer. Who has opened a library asks it for something: where UCX has put its own dlclose() into
@@ -138,7 +138,7 @@ void *lookup_for_program(void *handle, const char *name)
 {
 	dlsym_fn *f = libc();
 	if (handle != RTLD_NEXT && handle != RTLD_DEFAULT)
-		lookup_tell();
+		lookup_tell(NULL);
 	const char *mpi = name != NULL && name[0] == 'P' ? name + 1 : name;
 	if (name == NULL || strncmp(mpi, "MPI_", 4) != 0 || handle == RTLD_NEXT || handle == RTLD_DEFAULT ||
 	    secure_getenv("MPITRACE_DIR") == NULL)

@@ -10,7 +10,7 @@ void *lookup(void *handle, const char *name) __attribute__((visibility("hidden")
 
 /* From now on the tracer is told when libraries may have come or are about to go. */
 void lookup_watch(mpitrace_closing_fn *closing) __attribute__((visibility("hidden")));
-void lookup_tell(void) __attribute__((visibility("hidden")));
+void lookup_tell(void *handle) __attribute__((visibility("hidden")));
 
 /* Is that the path of an MPI library? */
 bool lookup_is_libmpi(const char *path) __attribute__((visibility("hidden")));

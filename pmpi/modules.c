@@ -8,6 +8,7 @@
 
 #include "base/fnv.h"
 #include "base/path.h"
+#include "pmpi/past.h"
 #include "pmpi/redact.h"
 
 #include "format/mpic.h"
@@ -265,7 +266,7 @@ static int look_at_closing(struct dl_phdr_info *info, size_t size, void *context
 	return 0;
 }
 
-void mpitrace_closing(void)
+void mpitrace_closing(void *handle)
 {
 	struct stream *s = stream_mine;
 	if (s == NULL)
@@ -273,5 +274,7 @@ void mpitrace_closing(void)
 	tables_lock();
 	if (dl_iterate_phdr(look_at_closing, s) == 0)
 		changes = seen;
+	if (handle != NULL)
+		past_note(handle);
 	tables_unlock();
 }

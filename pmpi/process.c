@@ -1,6 +1,8 @@
 /* process.c - see process.h. Everything here happens once; nothing here may fail loudly. */
 #include "pmpi/process.h"
 
+#include "pmpi/past.h"
+
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/slurp.h"
@@ -416,6 +418,10 @@ void process_finalizing(void)
 	if (stream_mine == NULL)
 		return;
 	streams_each(processor_note);
+	modules_note((uintptr_t)pmpi.MPI_Init); /* whatever is not recorded of call sites */
+	tables_lock();
+	past_note(NULL);
+	tables_unlock();
 	segfile->finalize_enter_tick = tick_now();
 	errno = saved;
 }

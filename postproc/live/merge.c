@@ -112,18 +112,15 @@ int merge_update(struct merge *m, struct error *e)
 	struct step s;
 	struct step_how how = {.before = &m->m.step, .pass_over_files = true};
 	int code = step_load_with(&m->path, 1, &how, &s, e);
-	if (code < 0) {
-		/* its files went with what failed */
-		step_done(&m->m.step);
+	step_done(&m->m.step); /* when that failed, its files went with it */
+	for (size_t i = 0; i < m->m.nodes.n; i++)
+		m->m.nodes.at[i].node = NONE;
+	if (code < 0)
 		return code;
-	}
-	step_done(&m->m.step);
 	m->m.step = s;
 	lines_resolve(&m->m.step);
 	bytes_of_calls(&m->m.step);
 	missing_find(&m->m.step, &m->m.missing);
-	for (size_t i = 0; i < m->m.nodes.n; i++)
-		m->m.nodes.at[i].node = NONE;
 	for (size_t i = 0; i < m->m.step.nodes.n && code == 0; i++)
 		code = take_node(m, i);
 	return code < 0 ? fail(e, code, "%s: out of memory", m->path) : 0;

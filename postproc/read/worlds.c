@@ -33,12 +33,13 @@ static const char *namespace_of(const struct process *p)
 	return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-/* As ticks, or when it was seen for the last time; INT64_MAX: nobody knows. */
+/* As ticks; INT64_MAX: nobody knows. Who died inside of MPI_Init may have been over before another rank of its world
+ * came there: where there is a namespace, that decides. */
 static int64_t over_at(const struct process *p)
 {
-	const int64_t known[] = {json_tick(p->meta, "end_tick"), p->exit_tick, json_tick(p->meta, "gone_tick"),
-				 json_tick(p->meta, "seen_tick")};
-	if (!p->lost && !p->finalized && !p->aborted)
+	const int64_t known[] = {json_tick(p->meta, "end_tick"), p->exit_tick, json_tick(p->meta, "gone_tick")};
+	bool ended = p->lost || p->finalized || p->aborted, started = p->init_exit_ns != 0;
+	if (!ended || (!started && namespace_of(p) != NULL))
 		return INT64_MAX;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (known[i] != 0)

@@ -153,6 +153,15 @@ static int classify(struct shard *sh, const struct collective *whole, const stru
 	return code;
 }
 
+/* Which one it is of its communicator's is a count: of a member that lacks calls nobody knows it. */
+static bool are_numbered(const struct shard *sh, const struct council *c)
+{
+	for (size_t i = 0; i < c->parts.n; i++)
+		if (!process_is_whole(sh->stream->step->ranks[c->parts.at[i]->rank]))
+			return false;
+	return true;
+}
+
 int check_collective(struct shard *sh, const struct collective *whole)
 {
 	bool inter = sh->stream->step->comms.at[whole->comm].inter;
@@ -164,7 +173,7 @@ int check_collective(struct shard *sh, const struct collective *whole)
 	vec_sort(&c.parts, by_rank);
 	for (size_t i = 0; i < c.parts.n && code == 0; i++)
 		code = vote(&c, sh, c.parts.at[i], inter);
-	if (code == 0 && c.opinions.n > 1)
+	if (code == 0 && c.opinions.n > 1 && are_numbered(sh, &c))
 		code = classify(sh, whole, &c, inter);
 	vec_done(&c.parts);
 	vec_done(&c.opinions);

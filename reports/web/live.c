@@ -41,6 +41,7 @@ struct live_view {
 	struct merge *merge;
 	struct snapshot snapshot;
 	uint64_t verdict; /* that is kept of it */
+	struct error said;
 	char path[PATH_MAX];
 };
 
@@ -180,8 +181,10 @@ static int merge_all(struct live_view *v)
 	struct error e;
 	struct merged s;
 	int more, code = merge_update(v->merge, &e);
-	if (code < 0)
-		return code == -ENOMEM ? code : 0; /* not there yet, or not any more: `now` says nothing new either */
+	if (code < 0) { /* not there yet, or not any more: `now` says nothing new either */
+		error_say_new("mpitrace live", &e, &v->said);
+		return code == -ENOMEM ? code : 0;
+	}
 	while ((more = merge_next(v->merge, clock_ns(CLOCK_REALTIME), &s)) == 1)
 		if (take(v, &s) < 0)
 			return -ENOMEM;

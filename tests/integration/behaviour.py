@@ -97,6 +97,16 @@ def forks_anywhere(t, place):
     t.check('%s, forks anywhere: of children at most the call that was to come' % place.flavour, c['calls_forked'] <= forks, c)
 
 
+def provided_nowhere(t, place):
+    program = place.compile('nowhere.c')
+    plain, traced = place.plain(2, program), place.traced(2, program, name='nowhere')
+    t.equal('%s: MPI_Init_thread without a place for its answer does what it does untraced' % place.flavour,
+            (traced.returncode, sorted(traced.stdout.splitlines())), (plain.returncode, sorted(plain.stdout.splitlines())))
+    if plain.returncode == 0:
+        a = place.analysis('nowhere')
+        t.equal('%s: and is recorded' % place.flavour, (operations(a).get('MPI_Init_thread'), a['coverage']['complete']), (2, True))
+
+
 def refused(t, place):
     """What MPI refuses it has not done: the program goes on, and what it wanted to free is there as before."""
     program = place.compile('refused.c')
@@ -258,6 +268,7 @@ def main():
             ends(t, place)
             forks_inside(t, place)
             forks_anywhere(t, place)
+            provided_nowhere(t, place)
             refused(t, place)
             inert(t, place)
             hostile(t, place)

@@ -123,6 +123,18 @@ def views(t):
         t.check('--once is no view', done.returncode == 2 and '--once' in done.stderr, done)
 
 
+def taken_away(t):
+    """What is looked at goes, while its samples are shown."""
+    for how, go in (('removed', os.unlink), ('emptied', lambda p: os.truncate(p, 0)), ('cut in its head', lambda p: os.truncate(p, 100))):
+        with Job(1, 2) as job, Server('live', job.dir + '/step', '--view', '--interval', '0.05') as s:
+            job.sample(1)
+            s.events().next('sample')
+            go(job.dir + '/step/n0.mpic')
+            said = next((line for line in s.process.stderr if line.startswith('mpitrace live: ')), None)
+            summary = said and s.json('summary')
+            t.check('a trace that is %s: it says so, and serves what it had' % how, summary and summary['samples'] and not summary['over'] and s.process.poll() is None, said)
+
+
 def ended(server):
     """What it said, once it has ended by itself."""
     _, errors = server.process.communicate(timeout=TIMEOUT)
@@ -158,6 +170,7 @@ def ends(t):
 def main():
     t = Tests()
     serves(t)
+    taken_away(t)
     views(t)
     ends(t)
     t.end()

@@ -81,6 +81,25 @@ def passed_by(t, place):
     t.equal('%s, a program without MPI leaves nothing' % place.flavour, (log, os.path.exists(step.out)), ('', False))
 
 
+def bound_past(t, place):
+    """A library of a traced program that finds MPI behind the tracer: how much of MPI it has is said, and nobody is accused of what is missing."""
+    program, library = place.compile('past.c', '-ldl'), place.dir + '/libpast_plugin.so'
+    subprocess.run(['mpicc.' + place.flavour, '-g', '-w', '-shared', '-fPIC', '-o', library, PROGRAMS + '/past_plugin.c'], check=True)
+    for how in ('normal', 'deepbind'):
+        for end in ('open', 'closed'):
+            words, who = [program, library, how, end], '%s, a library that is opened (%s) and left %s: ' % (place.flavour, how, end)
+            plain, traced = place.plain(2, *words), place.traced(2, *words, name=how + end)
+            a = place.analysis(how + end)
+            c, lacks = a['coverage'], how == 'deepbind'
+            t.equal(who + 'the output is that of the untraced program', sorted(traced.stdout.splitlines()), sorted(plain.stdout.splitlines()))
+            t.equal(who + 'functions that it has past the tracer, and is the record whole', (c.get('functions_past'), c['complete']), (3 if lacks else 0, not lacks))
+            t.equal(who + 'sends and waits are those that the tracer saw', [operations(a).get(x, 0) for x in ('MPI_Send', 'MPI_Wait', 'MPI_Barrier')],
+                    [1, 0, 1] if lacks else [4, 1, 2])
+            t.equal(who + 'nothing is said against the program', [x['what'] for x in a['correctness']], [])
+            t.check(who + 'no reason says that the records are whole', lacks == any('opened with RTLD_DEEPBIND, reaches past the tracer: its calls are in no count: 3 functions' in r for r in c['reasons']) and
+                    not any('both records' in r for r in c['reasons']), c['reasons'])
+
+
 def with_broken_tracer(t, place):
     """The tracer behind the front cannot be loaded: who asked hears why, in one line."""
     program, libraries = place.compile('ring.c'), os.path.dirname(os.environ['TRACER'])
@@ -232,6 +251,7 @@ def main():
         with Place(flavour) as place:
             opened(t, place)
             passed_by(t, place)
+            bound_past(t, place)
             with_broken_tracer(t, place)
             by_ctypes(t, place)
             sanitized(t, place)

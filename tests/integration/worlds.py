@@ -54,6 +54,15 @@ def one_after_the_other(t, place):
             (2, 2, ['finalized', 'finalized'], [1]))
 
 
+def early_death(t, place):
+    """A rank is over before another one comes to MPI_Init: they are of one world, as their launcher says."""
+    place.traced(2, place.compile('early_death.c'), place.dir + '/early', name='early')
+    a = place.analysis('early')
+    t.equal('%s: who died in MPI_Init before another came there is of its world' % place.flavour,
+            ([w['ranks_seen'] for w in a['worlds']], a['coverage']['ranks_seen'], [r for r in a['coverage']['reasons'] if 'worlds' in r.lower()]), ([2], 2, []))
+    t.check('%s: and of what it died is said' % place.flavour, 'rank 0 was killed by signal 14' in a['coverage']['reasons'], a['coverage'])
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
@@ -63,6 +72,7 @@ def main():
                 run(t, place, 'join')
                 spawn(t, place, 'spawn')
                 spawn(t, place, 'spawn_multiple')
+                early_death(t, place) # MPICH has no name for a world
             else:
                 run(t, place, 'sessions')
             one_after_the_other(t, place)
