@@ -449,6 +449,13 @@ Test(mpic, names_a_file_of_another_format)
 	cr_assert(strstr(e.text, "not a .mpic") != NULL);
 }
 
+static bool is_same(const struct mpic_block *a, const struct mpic_block *b)
+{
+	return a->kind == b->kind && a->process == b->process && a->thread == b->thread && a->seq == b->seq &&
+	       a->raw_len_bytes == b->raw_len_bytes && a->packed_len_bytes == b->packed_len_bytes &&
+	       a->payload_offset == b->payload_offset;
+}
+
 /* What was written so far, then all: at every cut the same blocks are found as by reading it at once. */
 Test(mpic_file, one_that_grows_is_read_on_from_where_it_was)
 {
@@ -469,7 +476,8 @@ Test(mpic_file, one_that_grows_is_read_on_from_where_it_was)
 			cr_assert_eq(mpic_open(path, &at_once, &e), 0);
 			cr_assert(f.nblocks == at_once.nblocks && f.nblocks > before && f.finished);
 			cr_assert_eq(f.damaged_bytes, 0);
-			cr_assert_eq(memcmp(f.blocks, at_once.blocks, f.nblocks * sizeof(*f.blocks)), 0);
+			for (size_t i = 0; i < f.nblocks; i++)
+				cr_assert(is_same(&f.blocks[i], &at_once.blocks[i]), "%zu", i);
 			cr_assert_eq(mpic_update(&f, &e), 0, "nothing new");
 			cr_assert_eq(ftruncate(fd, 40), 0);
 			cr_assert_eq(mpic_update(&f, &e), -ESTALE, "shorter than what is known of it");
