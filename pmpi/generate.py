@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Make wrappers from what calls there are (mpi.tab), what they mean (calls.tab), and which of them an mpi.h has (preprocessed).
 
-  generate.py wrappers     mpi.tab calls.tab mpi.i [stub.c] -> C: one wrapper a function, table of wrappers; of those only whose PMPI_X
-                                                               stub.c defines
+  generate.py wrappers     mpi.tab calls.tab mpi.i [STUB]   -> C: one wrapper a function, table of wrappers; of those only whose PMPI_X
+                                                               STUB defines, a C file
   generate.py declarations mpi.tab calls.tab mpi.i          -> C: numbers of operations, pointers to the real functions
   generate.py stubs_ARCH   mpi.tab calls.tab a.i [b.i ...]  -> assembly: MPI_X and PMPI_X for every function of any of them
   generate.py header       mpi.tab                          -> the mpi.h of the standard's ABI

@@ -1,5 +1,5 @@
-/* early_death.c FILE - the first of Open MPI's processes dies inside of MPI_Init before the others come there: these wait
- * until it is gone, which FILE says of it. */
+/* early_death.c FILE - the first of Open MPI's processes dies inside of MPI_Init before the others come there: these
+ * wait until it is gone; FILE says who it is. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* past.c PLUGIN normal|deepbind open|closed - rank 0 sends, takes part in a barrier and completes a request by a library that
- * it opens, and closes in the end or leaves open. */
+/* past.c PLUGIN normal|deepbind open|closed - rank 0 sends, takes part in a barrier and completes a request by a
+ * library that it opens, and closes in the end or leaves open. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
