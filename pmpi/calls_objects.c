@@ -42,7 +42,10 @@ static void message_pass(MPI_Message handle)
 		int rc = next.name(buf, count, type, message, status); \
 		if (!span_stop(&s, rc)) \
 			return rc; \
-		record_mrecv(&s, OP_##name, 0, handle, type, (uint64_t)count, status, NULL); \
+		if (s.failed && !was_truncated(rc)) /* the message is still there */ \
+			record_time(&s, OP_##name); \
+		else \
+			record_mrecv(&s, OP_##name, 0, handle, type, (uint64_t)count, status, NULL); \
 		return rc; \
 	}
 
@@ -58,7 +61,10 @@ static void message_pass(MPI_Message handle)
 		int rc = next.name(buf, count, type, message, request); \
 		if (!span_stop(&s, rc)) \
 			return rc; \
-		record_mrecv(&s, OP_##name, SIG_STARTS_REQUEST, handle, type, (uint64_t)count, NULL, request); \
+		if (s.failed) \
+			record_time(&s, OP_##name); \
+		else \
+			record_mrecv(&s, OP_##name, SIG_STARTS_REQUEST, handle, type, (uint64_t)count, NULL, request); \
 		return rc; \
 	}
 
@@ -72,11 +78,14 @@ IMRECV(MPI_Imrecv_c, MPI_Count)
 static void record_idup(struct call_span *s, uint32_t op, MPI_Comm comm, const MPI_Comm *newcomm, MPI_Request *request)
 {
 	uint64_t w[3 + FRAMES_MAX];
-	w[0] = sig_head((uint16_t)op, SIG_COMM, SIG_STARTS_REQUEST | s->failed, 0, 0, 0);
+	if (s->failed) {
+		record_time(s, op);
+		return;
+	}
+	w[0] = sig_head((uint16_t)op, SIG_COMM, SIG_STARTS_REQUEST, 0, 0, 0);
 	w[1] = s->address;
 	w[2] = sig_pair(comm_id(comm), MPIC_NO_COMM);
-	if (s->failed == 0)
-		comm_promised(op, comm, *newcomm);
+	comm_promised(op, comm, *newcomm);
 	request_begin(s, SIG_STARTS_REQUEST, 0, request);
 	span_end(s, w, 3);
 }
@@ -123,7 +132,7 @@ static int end_comm(uint32_t op, int (*end)(MPI_Comm *), MPI_Comm *comm, void *a
 	MPI_Comm handle = comm != NULL ? *comm : MPI_COMM_NULL;
 	bool traced = span_open(&s, op, address, frame);
 	uint64_t from = tick_now();
-	uint32_t id = traced ? comm_id(handle) : MPIC_NO_COMM, place = comm_leaves(handle);
+	uint32_t id = traced ? comm_known(handle) : MPIC_NO_COMM, place = comm_leaves(handle);
 	if (traced) {
 		span_start(&s);
 		stream_slow_until(s.stream, from, s.enter);

@@ -333,6 +333,17 @@ struct comm_view comm_find_slow(MPI_Comm comm)
 	return view;
 }
 
+uint32_t comm_known(MPI_Comm comm)
+{
+	uint32_t index;
+	tables_lock();
+	const struct entry *c =
+		handle_map_find(&by_handle, comm_bits(comm), &index) ? &entries[index] : enter_promised(comm);
+	uint32_t id = c->id;
+	tables_unlock();
+	return id;
+}
+
 uint32_t comm_created(uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t salt)
 {
 	uint32_t id = MPIC_NO_COMM;
@@ -413,6 +424,8 @@ uint32_t group_words(MPI_Group group, uint64_t *ret_words, uint32_t max)
 {
 	struct members m = {0};
 	uint32_t n = 0;
+	if (group == MPI_GROUP_NULL)
+		return 0;
 	tables_lock();
 	if (!members_of(group, &rooms[0], &m)) {
 		tables_unlock();

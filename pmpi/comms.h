@@ -22,6 +22,8 @@ struct comm_view comm_find_slow(MPI_Comm comm) HIDDEN COLD;
 uint32_t comm_created(uint32_t op, MPI_Comm parent, MPI_Comm newcomm, int64_t salt) HIDDEN;
 /* MPI_Comm_idup returned: newcomm gets its place among the parent's children now and is entered at its first use. */
 void comm_promised(uint32_t op, MPI_Comm parent, MPI_Comm newcomm) HIDDEN COLD;
+/* What it is known as; MPIC_NO_COMM: it is not, and MPI is not asked, as it may be no communicator. */
+uint32_t comm_known(MPI_Comm comm) HIDDEN;
 /* Before it is freed, as the library may give the handle to another thread at once: it stands for nothing from now on.
  * For comm_left(). */
 uint32_t comm_leaves(MPI_Comm comm) HIDDEN;
@@ -35,7 +37,8 @@ struct comm_degree {
 struct comm_degree comm_neighbors(MPI_Comm comm) HIDDEN COLD;
 /* A window or file is made on comm: a global id for it that all members agree on. */
 uint64_t comm_next_object(MPI_Comm comm, uint32_t *ret_comm_id) HIDDEN COLD;
-/* Members as words {first world rank:32 | stride:16 | count:16}, -1 for a process of another world; at most max
+/* None of MPI_GROUP_NULL, which some libraries take: MPI would tell the program of an error of ours.
+ * Members as words {first world rank:32 | stride:16 | count:16}, -1 for a process of another world; at most max
  * words. */
 uint32_t group_words(MPI_Group group, uint64_t *ret_words, uint32_t max) HIDDEN COLD;
 

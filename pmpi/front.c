@@ -20,18 +20,19 @@
 #include "pmpi/front.h"
 
 #include "base/path.h"
+#include "pmpi/lock.h"
 #include "pmpi/lookup.h"
 #include "pmpi/notes.h"
 
 #include <dlfcn.h>
 #include <link.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* stubs.S */
@@ -337,17 +338,33 @@ __attribute__((destructor)) static void say_silent(void)
 		      "there was none, or it is loaded past preloaded libraries (RTLD_DEEPBIND, dlmopen)");
 }
 
-/* Fill all slots, unless there is no MPI. */
-static void resolve_all(uint64_t index, void *caller)
+#define WAIT_NAP_NS 1000000
+#define WAIT_NAPS 1000 /* for all calls that come too early, together */
+
+/* Somebody else fills the slots. False: that lasts. Who loads a library has the loader's lock, and may call MPI from a
+ * constructor, while who fills the slots waits for that lock. */
+static int wait_for_slots(atomic_int *state)
+{
+	static atomic_int naps;
+	const struct timespec nap = {0, WAIT_NAP_NS};
+	while (atomic_load(state) == 1 && atomic_fetch_add(&naps, 1) < WAIT_NAPS)
+		nanosleep(&nap, NULL);
+	return atomic_load(state) != 1;
+}
+
+/* Fill all slots, unless there is no MPI. False: somebody else has not come to an end with it. */
+static int resolve_all(uint64_t index, void *caller)
 {
 	static atomic_int state; /* 0 untouched, 1 being resolved, 2 done */
 	int untouched = 0;
+	UNCANCELLED;
 
 	atomic_store(&asked, true);
 	while (atomic_load(&state) != 2) {
 		if (!atomic_compare_exchange_strong(&state, &untouched, 1)) {
 			untouched = 0;
-			sched_yield();
+			if (!wait_for_slots(&state))
+				return 0;
 			continue;
 		}
 		struct scope s = {loaded_libmpi(), object_of(caller)};
@@ -357,15 +374,26 @@ static void resolve_all(uint64_t index, void *caller)
 			fill_slots(&s);
 		atomic_store(&state, s.libmpi != NULL ? 2 : 0);
 		if (s.libmpi == NULL)
-			return;
+			return 1;
 	}
+	return 1;
+}
+
+/* Where that call goes on without the tracer. */
+static void *past_us(uint64_t index, void *caller)
+{
+	const struct scope s = {loaded_libmpi(), object_of(caller)};
+	struct target t = {0};
+	find_target(&s, name_of(index), &t);
+	return t.tool != NULL ? t.tool : t.pmpi != NULL ? t.pmpi : absent(name_of(index));
 }
 
 /* Where the first call goes: as its slot says, and front_enter. */
 void *front_resolve(uint64_t index, void *caller, uint32_t by_pmpi)
 {
 	const struct target *t = &front_targets[index];
-	resolve_all(index, caller);
+	if (!resolve_all(index, caller))
+		return past_us(index, caller);
 	void *to = __atomic_load_n(&front_slots[index], __ATOMIC_ACQUIRE);
 	if (to == front_enter + index * FRONT_STUB_BYTES) {
 		front_note = by_pmpi != 0 ? (uint32_t)index + 1 : front_note;

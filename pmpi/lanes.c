@@ -1,5 +1,6 @@
 /* lanes.c - whose stream it is: threads come and go, and processes fork. */
 #include "pmpi/processor.h"
+#include "pmpi/lock.h"
 #include "pmpi/segfile.h"
 #include "pmpi/stream.h"
 
@@ -137,6 +138,7 @@ static atomic_uint in_vain, skip;
 
 struct stream *stream_attach(void)
 {
+	UNCANCELLED;
 	if (!stream_on || !make_places())
 		return NULL;
 	if (places[LANES_MAX] == NULL) {

@@ -1,22 +1,25 @@
 /* library.c - see library.h. */
 #include "pmpi/library.h"
 
-#include <stdatomic.h>
+#include "pmpi/lock.h"
 
 bool tables_shared;
 struct next next, pmpi;
-static atomic_flag lock = ATOMIC_FLAG_INIT;
+static struct lock lock;
 
 void tables_lock(void)
 {
-	if (__builtin_expect(!tables_shared, true))
-		return;
-	while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
-		spin_pause();
+	if (__builtin_expect(tables_shared, false))
+		lock_take(&lock);
 }
 
 void tables_unlock(void)
 {
 	if (__builtin_expect(tables_shared, false))
-		atomic_flag_clear_explicit(&lock, memory_order_release); /* partner: in tables_lock() */
+		lock_give(&lock);
+}
+
+void tables_leave(void)
+{
+	lock_forget(&lock);
 }

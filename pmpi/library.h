@@ -11,3 +11,4 @@ extern struct next pmpi HIDDEN; /* the library's own, for what we ask */
 extern bool tables_shared HIDDEN; /* several threads may call MPI at once: else the lock does nothing */
 void tables_lock(void) HIDDEN;
 void tables_unlock(void) HIDDEN;
+void tables_leave(void) HIDDEN; /* in a child that was forked: whoever had the lock is not here */

@@ -17,6 +17,7 @@
 #include "pmpi/segfile.h"
 #include "pmpi/tools.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <string.h>
 #include <unistd.h>
@@ -269,12 +270,15 @@ static int look_at_closing(struct dl_phdr_info *info, size_t size, void *context
 void mpitrace_closing(void *handle)
 {
 	struct stream *s = stream_mine;
+	const struct link_map *closing = NULL;
 	if (s == NULL)
 		return;
+	if (handle != NULL && dlinfo(handle, RTLD_DI_LINKMAP, &closing) != 0)
+		closing = NULL;
 	tables_lock();
 	if (dl_iterate_phdr(look_at_closing, s) == 0)
 		changes = seen;
-	if (handle != NULL)
-		past_note(handle);
+	if (closing != NULL)
+		past_note(closing);
 	tables_unlock();
 }

@@ -2,6 +2,7 @@
 #include "pmpi/notes.h"
 
 #include "format/limits.h"
+#include "pmpi/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,6 +67,7 @@ bool note_fits_limit(uint64_t len_bytes)
 
 bool note_append(const char *name, size_t max_bytes, const char *line, size_t len_bytes)
 {
+	UNCANCELLED;
 	struct stat st;
 	bool whole = false;
 	int before = errno, fd = open_note(name, O_APPEND);
@@ -112,6 +114,7 @@ static void count_unsaid(void)
 
 void note_untraced(const char *kind, const char *before, const char *why)
 {
+	UNCANCELLED;
 	char line[512];
 	int len = snprintf(line, sizeof(line) - 1, "%d %s %s%s", (int)getpid(), kind, before, why);
 	size_t n = len < 0 ? 0 : len < (int)sizeof(line) - 1 ? (size_t)len : sizeof(line) - 2;

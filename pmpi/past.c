@@ -6,9 +6,7 @@
 
 #include "pmpi/modules.h"
 
-#include <dlfcn.h>
 #include <elf.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,11 +123,10 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-void past_note(void *handle)
+void past_note(const struct link_map *closing)
 {
-	const struct link_map *map;
-	if (handle == NULL)
+	if (closing == NULL)
 		dl_iterate_phdr(look_at, NULL);
-	else if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_ld != NULL)
-		look(map->l_addr, map->l_ld);
+	else if (closing->l_ld != NULL)
+		look(closing->l_addr, closing->l_ld);
 }

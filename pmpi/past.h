@@ -3,6 +3,8 @@
 
 #include "pmpi/record.h"
 
-/* Look at the library of that handle of dlopen(), which is about to be closed; NULL: at all that are loaded. What is
- * bound past the tracer is counted in the segment file, once. Under the lock of the tables. */
-void past_note(void *handle) HIDDEN COLD;
+#include <link.h>
+
+/* Look at a library that is about to be closed; NULL: at all that are loaded. What is bound past the tracer is counted
+ * in the segment file, once. Under the lock of the tables. */
+void past_note(const struct link_map *closing) HIDDEN COLD;

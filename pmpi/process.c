@@ -7,10 +7,12 @@
 #include "base/path.h"
 #include "base/slurp.h"
 #include "pmpi/fast.h"
+#include "pmpi/lock.h"
 #include "pmpi/modules.h"
 #include "pmpi/notes.h"
 #include "pmpi/processor.h"
 #include "pmpi/redact.h"
+#include "pmpi/tools.h"
 #include "pmpi/transport.h"
 
 #include <dlfcn.h>
@@ -163,6 +165,7 @@ static void leave_parent(void)
 {
 	bool was_on = stream_on;
 	process_is_child();
+	tables_leave();
 	if (was_on)
 		segfile_leave();
 }
@@ -180,6 +183,7 @@ void process_begin(void)
 	const char *stack = secure_getenv("MPITRACE_STACK");
 	const char *mode = secure_getenv("MPITRACE_MODE");
 	int saved = errno;
+	UNCANCELLED;
 
 	if (dir == NULL || segfile != NULL)
 		return;
@@ -201,6 +205,7 @@ void process_begin(void)
 			segfile_remove();
 			rc = segfile_refusal();
 		} else {
+			tools_prepare();
 			modules_note((uintptr_t)process_begin); /* all that is loaded now */
 			/* Partner: the agent's acquire load in collect/process.c. */
 			__atomic_store_n(&segfile->magic, SEGFILE_MAGIC, __ATOMIC_RELEASE);
@@ -332,6 +337,7 @@ static bool entered(int rc, uint64_t exit_tick)
 		if (models == 0) {
 			forget();
 			segfile_remove();
+			note_untraced("failed", "", "MPI_Init or MPI_Session_init returned an error");
 		}
 		return false;
 	}
@@ -372,6 +378,7 @@ static void note_parents(void)
 void process_initialized(int rc, int thread_level, uint64_t exit_tick)
 {
 	int *appnum, found = 0, saved = errno;
+	UNCANCELLED;
 
 	if (!entered(rc, exit_tick))
 		return;
@@ -397,10 +404,13 @@ void process_initialized(int rc, int thread_level, uint64_t exit_tick)
 void process_session(int rc, MPI_Session session, uint64_t exit_tick)
 {
 	int saved = errno;
+	UNCANCELLED;
 	MPI_Group group;
-	if (!entered(rc, exit_tick) || models > 1)
+	if (!entered(rc, exit_tick))
 		return;
 	tables_share(true); /* sessions of one process may be used by several threads */
+	if (models > 1)
+		return;
 	segfile->thread_level = MPI_THREAD_MULTIPLE;
 	if (pmpi.MPI_Group_from_session_pset(session, "mpi://WORLD", &group) == MPI_SUCCESS) {
 		pmpi.MPI_Group_size(group, &segfile->size);
@@ -415,6 +425,7 @@ void process_session(int rc, MPI_Session session, uint64_t exit_tick)
 void process_finalizing(void)
 {
 	int saved = errno;
+	UNCANCELLED;
 	if (stream_mine == NULL)
 		return;
 	streams_each(processor_note);

@@ -2,6 +2,7 @@
 #include "pmpi/processor.h"
 
 #include "base/slurp.h"
+#include "pmpi/lock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@ static bool have_key;
 
 static bool counted(const struct thread_area *area, int64_t *ret_running_ns, int64_t *ret_ready_ns)
 {
+	UNCANCELLED;
 	char path[64], text[128];
 	long long running, ready;
 	snprintf(path, sizeof(path), "/proc/self/task/%u/schedstat", area->tid);

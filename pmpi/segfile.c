@@ -3,6 +3,7 @@
  * on a full disk would be a SIGBUS in the program (posix_fallocate(3)). */
 #include "pmpi/segfile.h"
 
+#include "pmpi/lock.h"
 #include "pmpi/notes.h"
 
 #include <errno.h>
@@ -19,21 +20,10 @@ uint64_t page_bytes = 4096;
 static char path[PATH_MAX];
 static uint64_t next_offset = SEGFILE_HEAD_BYTES;
 static uint64_t spilled, spill_reused; /* segments; of the drained ones, those whose place was taken again */
-static atomic_flag lock = ATOMIC_FLAG_INIT;
+static struct lock lock;
 static void *mapped[SEGFILE_REGIONS_MAX]; /* where the regions are */
 _Atomic uint64_t *segfile_calls_forked;
 static bool is_left; /* this process is a child, and the file its parent's */
-
-static void lock_take(void)
-{
-	while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
-		spin_pause();
-}
-
-static void lock_give(void)
-{
-	atomic_flag_clear_explicit(&lock, memory_order_release); /* partner: in lock_take() */
-}
 
 static int open_again(const char *suffix, int flags)
 {
@@ -89,7 +79,7 @@ void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_byte
 {
 	void *at = NULL;
 	int saved = errno;
-	lock_take();
+	lock_take(&lock);
 	uint32_t n = atomic_load_explicit(&segfile->nregions, memory_order_relaxed);
 	if (n < SEGFILE_REGIONS_MAX && !backing_off()) {
 		at = map_new(next_offset, len_bytes, where, prefault);
@@ -102,7 +92,7 @@ void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_byte
 		/* Partner: the agent's acquire load in collect/process.c. */
 		atomic_store_explicit(&segfile->nregions, n + 1, memory_order_release);
 	}
-	lock_give();
+	lock_give(&lock);
 	errno = saved;
 	return at;
 }
@@ -127,7 +117,7 @@ enum lost_reason segfile_spill(const struct segment *segment)
 	int saved = errno;
 	uint32_t place = 0;
 	enum lost_reason why = LOST_SPILL_FULL;
-	lock_take();
+	lock_take(&lock);
 	bool has_place = choose_place(&place);
 	off_t at = (off_t)place * SPILL_SLOT_BYTES;
 	bool fits = note_fits_limit((uint64_t)at + len);
@@ -145,7 +135,7 @@ enum lost_reason segfile_spill(const struct segment *segment)
 		 * written. */
 		atomic_store_explicit(&segfile->spilled, ++spilled, memory_order_release);
 	}
-	lock_give();
+	lock_give(&lock);
 	errno = saved;
 	return why;
 }
@@ -199,7 +189,7 @@ void segfile_leave(void)
 	const uint64_t at = (uint64_t)((char *)segfile_calls_forked - (char *)segfile) & -page_bytes;
 	uint32_t n = atomic_load_explicit(&segfile->nregions, memory_order_relaxed);
 	char *shared = fd >= 0 ? mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at) : MAP_FAILED;
-	lock_give(); /* whoever had it is not here, or was interrupted by who forked */
+	lock_forget(&lock); /* whoever had it is not here, or was interrupted by who forked */
 	is_left = true;
 	for (uint32_t i = 0; fd >= 0 && i < n; i++) {
 		const struct region *r = &segfile->regions[i];

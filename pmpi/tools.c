@@ -18,6 +18,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <link.h>
 #include <string.h>
 
 #define TOOLS_MAX 16u
@@ -49,17 +50,23 @@ static const struct range *tool_of(uint64_t pc)
 	return NULL;
 }
 
-/* Behind us it can only be ahead of Fortran's layer. Whatever it wraps, it wants to know when MPI begins or ends. */
-static bool holds_an_entry(uint64_t begin, uint64_t end)
+/* What a library that comes behind us wraps, whatever else: it wants to know when MPI begins or ends. It can only be
+ * ahead of Fortran's layer. */
+static uintptr_t entries[8];
+static bool program_is_tool;
+
+static void find_entries(void)
 {
 	static const char *const names[] = {"mpi_init_",  "mpi_init_thread_",  "mpi_finalize_",	 "mpi_init_f08_",
 					    "mpi_init__", "mpi_init_thread__", "mpi_finalize__", "mpi_finalize_f08_"};
-	static uintptr_t entries[sizeof(names) / sizeof(names[0])];
-	static bool looked;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !looked; i++)
-		entries[i] = (uintptr_t)dlsym(RTLD_DEFAULT, names[i]);
-	looked = true;
+	_Static_assert(sizeof(names) / sizeof(names[0]) == sizeof(entries) / sizeof(entries[0]), "one of each");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		entries[i] = (uintptr_t)dlsym(RTLD_DEFAULT, names[i]);
+}
+
+static bool holds_an_entry(uint64_t begin, uint64_t end)
+{
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
 		if (entries[i] - begin < end - begin)
 			return true;
 	return false;
@@ -67,13 +74,13 @@ static bool holds_an_entry(uint64_t begin, uint64_t end)
 
 /* Defined there, and not only named: the place through which an executable calls a function may pass for its
  * address. */
-static bool exports_mpi(uint64_t begin, uint64_t end)
+static bool exports_mpi(const struct range *program)
 {
 	for (uint32_t op = 0; op < OP_COUNT; op++) {
-		uintptr_t found = op_names[op] != NULL ? (uintptr_t)dlsym(RTLD_DEFAULT, op_names[op]) : 0;
+		uintptr_t found = (uintptr_t)dlsym(RTLD_DEFAULT, op_names[op]);
 		const Elf64_Sym *symbol = NULL;
 		Dl_info info;
-		if (found - begin < end - begin &&
+		if (found - program->begin < program->end - program->begin &&
 		    dladdr1((void *)found, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 && symbol != NULL &&
 		    symbol->st_shndx != SHN_UNDEF)
 			return true;
@@ -81,11 +88,36 @@ static bool exports_mpi(uint64_t begin, uint64_t end)
 	return false;
 }
 
+/* It comes first. */
+static int range_of_program(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct range *r = context;
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t begin = info->dlpi_addr + p->p_vaddr;
+		if (p->p_type != PT_LOAD)
+			continue;
+		r->begin = r->end == 0 || begin < r->begin ? begin : r->begin;
+		r->end = begin + p->p_memsz > r->end ? begin + p->p_memsz : r->end;
+	}
+	return 1;
+}
+
+void tools_prepare(void)
+{
+	struct range program = {0};
+	dl_iterate_phdr(range_of_program, &program);
+	find_entries();
+	program_is_tool = exports_mpi(&program);
+	(void)dlerror(); /* what was not found is nothing to the program */
+}
+
 /* Modules come in the loader's order: the program, what is preloaded, the rest. */
 bool tools_note(uint64_t begin, uint64_t end, const char *path, bool is_program)
 {
 	front_seen |= strncmp(path_name(path), "libmpitrace.so", strlen("libmpitrace.so")) == 0;
-	bool is_tool = is_program ? exports_mpi(begin, end) : !front_seen || holds_an_entry(begin, end);
+	bool is_tool = is_program ? program_is_tool : !front_seen || holds_an_entry(begin, end);
 	if (ntools == TOOLS_MAX || !is_tool)
 		return false;
 	tools[ntools++] = (struct range){begin, end};

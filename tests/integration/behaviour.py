@@ -9,7 +9,7 @@ import struct
 import subprocess
 import time
 
-from trace import ENV, FLAVOURS, MPITRACE, TIMEOUT, Place, Tests, agents_of, operations, words_of
+from trace import ENV, FLAVOURS, MPITRACE, PROGRAMS, TIMEOUT, Place, Tests, agents_of, matrix, operations, words_of
 
 TRACER = os.environ['TRACER']
 EVENTS, END = 3, 6 # kinds of blocks, format/SPEC.md
@@ -105,6 +105,42 @@ def provided_nowhere(t, place):
     if plain.returncode == 0:
         a = place.analysis('nowhere')
         t.equal('%s: and is recorded' % place.flavour, (operations(a).get('MPI_Init_thread'), a['coverage']['complete']), (2, True))
+
+
+def beside_the_loader(t, place):
+    """Another thread has the loader's locks when MPI begins: nobody waits for ever."""
+    program, library = place.compile('loader.c', '-ldl', '-pthread'), place.dir + '/libloader_plugin.so'
+    subprocess.run(['mpicc.' + place.flavour, '-g', '-w', '-shared', '-fPIC', '-o', library, PROGRAMS + '/loader_plugin.c', '-ldl'], check=True)
+    for case, opened, times in (('race', 'libgfortran.so.5', 4), ('constructor', library, 1)):
+        runs = []
+        for i in range(times):
+            if os.path.exists(library + '.runs'):
+                os.remove(library + '.runs')
+            runs.append(place.traced(1, program, case, opened, name='%s%d' % (case, i)))
+        t.equal('%s, a library is opened meanwhile (%s): the program runs as ever' % (place.flavour, case), [(r.returncode, r.stdout) for r in runs],
+                [(0, b'done\n')] * times)
+        t.equal('%s, a library is opened meanwhile (%s): and is recorded' % (place.flavour, case), operations(place.analysis(case + '0')).get('MPI_Barrier'), 1)
+
+
+def cancelled(t, place):
+    program = place.compile('cancelled.c', '-pthread')
+    traced = place.traced(1, program, name='cancelled')
+    t.equal('%s: a thread is cancelled where it is untraced, and keeps no lock' % place.flavour, (traced.returncode, traced.stdout), (0, b"the thread's calls: all\n"))
+
+
+def unjudged(t, place):
+    """What MPI is to judge the tracer asks MPI nothing about."""
+    program = place.compile('unjudged.c')
+    for case in ('start', 'free', 'message'):
+        ranks = 2 if case == 'message' else 1
+        plain, traced = place.plain(ranks, program, case), place.traced(ranks, program, case, name=case)
+        code = 128 - plain.returncode if plain.returncode < 0 else plain.returncode
+        t.equal('%s, %s: what the program is told is what it is told untraced' % (place.flavour, case), (traced.returncode, traced.stdout), (code, plain.stdout))
+    if b'then 0: 7' in plain.stdout:
+        a = place.analysis('message')
+        t.equal('%s: a message that was refused once is received then' % place.flavour,
+                (a['summary']['transfers'], [x['what'] for x in a['correctness'] if x['kind'] != 'error_returned'], a['coverage']['complete'], matrix(a, 'p2p', 'bytes')),
+                (1, [], True, {(0, 1): (4, 4)}))
 
 
 def refused(t, place):
@@ -268,6 +304,9 @@ def main():
             ends(t, place)
             forks_inside(t, place)
             forks_anywhere(t, place)
+            beside_the_loader(t, place)
+            cancelled(t, place)
+            unjudged(t, place)
             provided_nowhere(t, place)
             refused(t, place)
             inert(t, place)
