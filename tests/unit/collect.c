@@ -579,3 +579,24 @@ Test(traces, each_process_that_ran_untraced_is_in_a_number)
 	cr_assert_str_eq(u.whys[u.n - 2].why, "there was no room to say why");
 	cr_assert_not_null(strstr(u.whys[u.n - 1].why, "ulimit -f"));
 }
+
+/* A file of the length of a TiB, in which nothing was ever written. */
+static void make_hole(const char *name)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	write_file(path, "", 0);
+	cr_assert_eq(truncate(path, (off_t)1 << 40), 0);
+}
+
+Test(traces, holes_in_place_of_what_ran_untraced_come_to_an_end, .timeout = 60)
+{
+	struct untraced u;
+	make_hole("untraced");
+	untraced_read(dir, &u);
+	cr_assert_eq(u.n, 0);
+	make_hole(UNTRACED_UNSAID);
+	untraced_read(dir, &u);
+	cr_assert_eq(u.n, 1);
+	cr_assert_eq(u.whys[0].processes, UNTRACED_UNSAID_MAX);
+}
