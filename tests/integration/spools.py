@@ -141,6 +141,17 @@ def traps_of_the_agent(t, place, program):
             (place.flavour, len(TRAPS) * len(names)), not wrong, '\n'.join(map(str, wrong)))
 
 
+def counted_before(t, place, program):
+    """By processes that found no room to say why they run untraced, while there was no agent, or one that died since."""
+    step = recorded(place, program, 'counted')
+    with open(step.dir + '/ranks/unsaid', 'wb') as f:
+        f.truncate(3)
+    got = collected(step)
+    reasons = step.analysis()['coverage']['reasons']
+    t.check('%s: who was counted before the agent came stays counted' % place.flavour,
+            got and got[0] == 0 and any('3 processes ran untraced: there was no room to say why' in r for r in reasons), (got, reasons))
+
+
 def traps_of_the_output(t, place, program):
     """Where the trace shall go, somebody was first."""
     victim, wrong = Victim(place), []
@@ -292,6 +303,7 @@ def main():
     with Place(flavour) as place:
         program = place.compile('ends.c')
         traps_of_the_agent(t, place, program)
+        counted_before(t, place, program)
         traps_of_the_output(t, place, program)
         traps_of_the_analysis(t, place, program)
         traps_of_the_reader(t, place, program)
