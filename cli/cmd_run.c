@@ -272,14 +272,25 @@ static void stand_by(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/* To append to; the program may have put anything there. */
+static FILE *open_exits(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	bool ours = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1;
+	FILE *f = ours ? fdopen(fd, "a") : NULL;
+	if (f == NULL && fd >= 0)
+		close(fd);
+	return f;
+}
+
 /* Why the program ended, as who ran its launcher knows it (docs/STEPDIR.md): to our agent, before it ends. */
 static void tell_agent(const struct run *r, int status)
 {
 	tick_choose();
 	char path[PATH_MAX + 16];
 	snprintf(path, sizeof(path), "%s/exits", r->stepdir);
-	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	FILE *f = fd >= 0 ? fdopen(fd, "a") : NULL;
+	FILE *f = open_exits(path);
 	if (f != NULL && stopped_by != 0)
 		fprintf(f, "signal %d\n", (int)stopped_by);
 	if (f != NULL) {

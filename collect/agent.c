@@ -406,6 +406,19 @@ static void take_umask(const struct agent *a)
 	umask(umask(077) | S_IWOTH);
 }
 
+/* While there is still a name for it. One that is there has a number already. */
+static void make_unsaid(const char *ranks)
+{
+	char path[PATH_MAX];
+	if (snprintf(path, sizeof(path), "%s/" UNTRACED_UNSAID, ranks) >= (int)sizeof(path))
+		return;
+	int fd = process_open_own(path);
+	if (fd >= 0)
+		close(fd);
+	else if (fd == -ENOENT || fd == -EBADMSG)
+		stepdir_mark(ranks, UNTRACED_UNSAID, NULL);
+}
+
 static int begin(struct agent *a, const char *stepdir, bool given, struct error *e)
 {
 	a->stepdir = stepdir;
@@ -415,7 +428,7 @@ static int begin(struct agent *a, const char *stepdir, bool given, struct error 
 	take_umask(a);
 	if (snprintf(a->ranks, sizeof(a->ranks), "%s/ranks", stepdir) >= (int)sizeof(a->ranks))
 		return fail(e, -ENAMETOOLONG, "%s: name too long", stepdir);
-	stepdir_mark(a->ranks, UNTRACED_UNSAID, NULL); /* while there is still a name for it */
+	make_unsaid(a->ranks);
 	const char *node = either(layout_text(&a->layout, LAYOUT_NODE), "node");
 	a->output = (struct output){.wanted_dir = either(layout_text(&a->layout, LAYOUT_OUT), a->ranks),
 				    .fallback_dir = a->ranks,

@@ -177,21 +177,28 @@ static bool read_spilled(const struct process *p, uint64_t index, struct segment
 	return len <= cap && pread(p->spill_fd, records, len, at + (off_t)sizeof(*head)) == (ssize_t)len;
 }
 
+/* Behind the last segment that is whole. A program spills no further when so many of them wait for us: one that says
+ * more has left none. */
+static uint64_t spill_end(const struct process *p)
+{
+	/* Partner: the release store in segfile_spill(), pmpi/segfile.c. What lies behind is still in its ring. */
+	uint64_t end = atomic_load_explicit(&p->file->spilled, memory_order_acquire);
+	return end > p->spill_done && end - p->spill_done > SPILL_SEGMENTS_MAX ? p->spill_done : end;
+}
+
 static int drain_spill(struct process *p, struct output *o, bool all)
 {
 	static uint8_t bytes[SEGMENT_BYTES_MAX];
 	char path[4096];
-	struct stat st;
 	int drained = 0;
 	if (p->spill_fd < 0) {
 		snprintf(path, sizeof(path), "%s" SPILL_SUFFIX, p->path);
-		p->spill_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		p->spill_fd = process_open_own(path);
 	}
-	p->refused |= p->spill_fd < 0 && atomic_load_explicit(&p->file->spilled, memory_order_acquire) > p->spill_done;
-	if (p->spill_fd < 0 || fstat(p->spill_fd, &st) != 0 || st.st_uid != geteuid())
+	uint64_t end = spill_end(p);
+	p->refused |= p->spill_fd < 0 && end > p->spill_done;
+	if (p->spill_fd < 0)
 		return 0;
-	/* Partner: the release store in segfile_spill(), pmpi/segfile.c. What lies behind is still in its ring. */
-	uint64_t end = atomic_load_explicit(&p->file->spilled, memory_order_acquire);
 	while (p->spill_done < end && (all || drained < SPILL_ROUND)) {
 		struct segment head;
 		if (!read_spilled(p, p->spill_done, &head, bytes, sizeof(bytes)))
@@ -260,7 +267,7 @@ int process_profile(struct process *p, struct output *o)
 			const struct segment_total *totals = p->maps[i].at;
 			if (r->type != REGION_TOTALS || r->thread != thread || totals == NULL)
 				continue;
-			for (size_t k = 0; k < r->len_bytes / sizeof(*totals); k++, sig++) {
+			for (size_t k = 0; k < r->len_bytes / sizeof(*totals) && sig < MPIC_SIGS_MAX; k++, sig++) {
 				if (totals[k].calls == 0)
 					continue;
 				mpic_put_total(&payload, &(struct mpic_total){sig, totals[k].calls, totals[k].ticks});

@@ -59,12 +59,15 @@ static void add_layout(cJSON *json, const struct layout *l)
 		cJSON_Delete(argv);
 }
 
-/* Of Slurm: "<global task> <wait status> <tick>" a line. Of launchers (pmpi/exits.c) the same, with a process. */
+/* Of Slurm: "<global task> <wait status> <tick>" a line. Of launchers (pmpi/exits.c) the same, with a process,
+ * in the first EXITS_BYTES_MAX. */
 static void add_exits(cJSON *list, FILE *f, bool of_launcher)
 {
 	char line[128], tick[32];
 	int who, status;
 	for (unsigned n = 0; f != NULL && n < EXITS_MAX && fgets(line, sizeof(line), f) != NULL; n++) {
+		if (of_launcher && ftello(f) > EXITS_BYTES_MAX)
+			break;
 		int n_read = sscanf(line, "%d %d %31[0-9]", &who, &status, tick);
 		if (n_read < (of_launcher ? 3 : 2))
 			continue;
@@ -101,9 +104,15 @@ static void add_outcome(cJSON *json, int exits_fd)
 static int open_note(const struct node_meta *n, const char *name)
 {
 	char path[4096];
-	return n->ranks != NULL && snprintf(path, sizeof(path), "%s/%s", n->ranks, name) < (int)sizeof(path)
-		       ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-		       : -1;
+	struct stat st;
+	int fd = n->ranks != NULL && snprintf(path, sizeof(path), "%s/%s", n->ranks, name) < (int)sizeof(path)
+			 ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+			 : -1;
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 static cJSON *exits_of(const struct node_meta *n)

@@ -31,8 +31,7 @@ static void *map_part(int fd, uint64_t offset, uint64_t len_bytes, bool *ret_ref
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* A link, a directory or a socket never becomes a segment file, so that nobody need try again: -EBADMSG. */
-static int open_own(const char *path)
+int process_open_own(const char *path)
 {
 	struct stat st;
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -48,7 +47,7 @@ static int open_own(const char *path)
 int process_open(struct process *ret_p, const char *path, uint32_t index, struct error *e)
 {
 	struct process p = {.index = index, .spill_fd = -1};
-	int fd = open_own(path), rc = 0;
+	int fd = process_open_own(path), rc = 0;
 	bool refused;
 	if (fd < 0)
 		return fail(e, fd, "%s: cannot open: %s", path, strerror(-fd));
@@ -117,7 +116,7 @@ int process_refresh(struct process *p)
 	uint32_t n = atomic_load_explicit(&p->file->nregions, memory_order_acquire);
 	if (n <= p->nmaps || n > SEGFILE_REGIONS_MAX)
 		return 0;
-	int fd = open_own(p->path);
+	int fd = process_open_own(p->path);
 	p->refused |= fd < 0;
 	if (fd < 0)
 		return fd;

@@ -64,6 +64,9 @@ struct process {
 	bool closed;
 };
 
+/* A regular file of our own that has no other name, for reading and writing. -EBADMSG: what is there is none, and never
+ * becomes one; or -errno. */
+int process_open_own(const char *path);
 /* Map the head of the file; -EAGAIN while its process still writes it, -EBADMSG when it is none. */
 int process_open(struct process *ret_p, const char *path, uint32_t index, struct error *e);
 void process_close(struct process *p);

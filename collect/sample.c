@@ -95,7 +95,7 @@ static bool put_totals(struct buf *out, const struct process *p, uint32_t thread
 		size_t n = r->len_bytes / sizeof(*totals);
 		if (!put_region(out, &p->threads[thread], totals, first, n, last, &put))
 			return false;
-		first += (uint32_t)n;
+		first = n < MPIC_SIGS_MAX - first ? first + (uint32_t)n : MPIC_SIGS_MAX;
 	}
 	*ret_calls = put.calls;
 	return true;

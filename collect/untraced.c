@@ -33,14 +33,15 @@ static bool add(struct untraced *u, bool failed, const char *why)
 	return true;
 }
 
-/* The number is the file's length (pmpi/notes.c). */
+/* The number is the file's length (pmpi/notes.c); no process makes it longer than the limit. */
 uint64_t untraced_unsaid(const char *ranks)
 {
 	char path[PATH_MAX];
 	struct stat st;
 	bool there = snprintf(path, sizeof(path), "%s/" UNTRACED_UNSAID, ranks) < (int)sizeof(path) &&
 		     lstat(path, &st) == 0 && S_ISREG(st.st_mode);
-	return there ? (uint64_t)st.st_size : 0;
+	uint64_t n = there ? (uint64_t)st.st_size : 0;
+	return n < UNTRACED_UNSAID_MAX ? n : UNTRACED_UNSAID_MAX;
 }
 
 uint64_t untraced_names(const char *ranks)
@@ -65,27 +66,35 @@ static void add_unsaid(struct untraced *u, uint64_t processes, const char *why)
 	u->n++;
 }
 
-void untraced_read(const char *ranks, struct untraced *ret_untraced)
+/* NULL where there is none, or no regular file. */
+static FILE *open_lines(const char *ranks)
 {
-	char path[PATH_MAX], line[UNTRACED_WHY_MAX + 64], kind[8];
-	size_t read_bytes = 0;
-	uint64_t more = untraced_unsaid(ranks);
-	int at = 0;
-	*ret_untraced = (struct untraced){0};
+	char path[PATH_MAX];
+	struct stat st;
 	int fd = snprintf(path, sizeof(path), "%s/untraced", ranks) < (int)sizeof(path)
 			 ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 			 : -1;
-	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
-	while (f != NULL && read_bytes < UNTRACED_BYTES_MAX && fgets(line, sizeof(line), f) != NULL) {
-		read_bytes += strlen(line);
+	FILE *f = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
+	if (f == NULL && fd >= 0)
+		close(fd);
+	return f;
+}
+
+void untraced_read(const char *ranks, struct untraced *ret_untraced)
+{
+	char line[UNTRACED_WHY_MAX + 64], kind[8];
+	uint64_t more = untraced_unsaid(ranks);
+	int at = 0;
+	*ret_untraced = (struct untraced){0};
+	FILE *f = open_lines(ranks);
+	/* By the place in the file: a hole is lines without a character. */
+	while (f != NULL && ftello(f) < UNTRACED_BYTES_MAX && fgets(line, sizeof(line), f) != NULL) {
 		line[strcspn(line, "\n")] = '\0';
 		if (sscanf(line, "%*d %7s %n", kind, &at) == 1 && (kind[0] == 'f' || kind[0] == 's'))
 			more += !add(ret_untraced, kind[0] == 'f', line + at) && kind[0] == 'f';
 	}
 	if (f != NULL)
 		fclose(f);
-	else if (fd >= 0)
-		close(fd);
 	add_unsaid(ret_untraced, more, "there was no room to say why");
 	add_unsaid(ret_untraced, untraced_names(ranks),
 		   "their limit of the size of files (ulimit -f) is too small to record anything, or to say why");

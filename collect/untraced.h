@@ -24,7 +24,7 @@ struct untraced {
 /* Of that directory of segments; empty when nothing is there that can be read. */
 void untraced_read(const char *ranks, struct untraced *ret_untraced);
 
-/* How many found no room to say why. */
+/* How many found no room to say why: UNTRACED_UNSAID_MAX stands for that many or more. */
 uint64_t untraced_unsaid(const char *ranks);
 /* And how many could only leave a name. */
 uint64_t untraced_names(const char *ranks);

@@ -22,6 +22,7 @@
 #define LAYOUT_ARGV_MAX (1u << 18)     /* of its command line; a longer one is cut, with "..." as its last argument */
 #define EXITS_BYTES_MAX (8u << 20)     /* what launchers note of how processes ended */
 #define UNTRACED_BYTES_MAX (64u << 10) /* what the front notes of processes that run untraced */
+#define UNTRACED_UNSAID_MAX (1u << 20) /* processes that are counted of those without room to say why */
 #define LAYOUT_GIDS_MAX 256	       /* supplementary groups that are kept */
 
 #define MPIX_CHUNKS_MAX (1u << 22)	   /* entries of the index of one .mpix */

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define STREAMS 3
 #define LOCK_TRIES 1000 /* somebody who keeps the lock must not keep the program */
 
 static bool has_dots(const char *dir)
@@ -39,12 +40,43 @@ bool note_directory_is_ours(const char *dir)
 	       st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-int note_open(const char *path, int flags)
+/* Where the program has closed its standard streams a file would get the number of one, and what another thread of the
+ * program writes there. Until the file has its number they are held by descriptors that refuse to be read or written,
+ * as closed ones do (O_PATH in open(2)). */
+static int open_above_streams(const char *path, int flags)
 {
-	int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-		      0600); /* a fifo in its place must not stop us */
+	int held[STREAMS], n = 0, above;
+	while ((above = open("/", O_PATH | O_CLOEXEC)) >= 0 && above < STREAMS && n < STREAMS)
+		held[n++] = above;
+	if (above >= 0)
+		close(above);
+	int fd = open(path, flags, 0600), why = errno;
+	if (fd >= 0 && fd < STREAMS) { /* the program has closed one meanwhile */
+		above = fcntl(fd, F_DUPFD_CLOEXEC, STREAMS);
+		why = errno;
+		close(fd);
+		fd = above;
+	}
+	while (n > 0)
+		if ((fcntl(held[--n], F_GETFL) & O_PATH) != 0) /* the program may have put a file there meanwhile */
+			close(held[n]);
+	errno = why;
+	return fd;
+}
+
+int note_open(const char *path, int flags, uid_t owner)
+{
 	struct stat st;
-	if (fd >= 0 && (flags & O_CREAT) != 0 && fstat(fd, &st) == 0 && (st.st_mode & 0600) != 0600)
+	/* a fifo in its place must not stop us */
+	int fd = open_above_streams(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != owner || st.st_nlink != 1) {
+		close(fd);
+		errno = EACCES;
+		return -1;
+	}
+	if ((flags & O_CREAT) != 0 && (st.st_mode & 0600) != 0600)
 		(void)!fchmod(fd, 0600);
 	return fd;
 }
@@ -55,7 +87,7 @@ static int open_note(const char *name, int flags)
 	const char *dir = secure_getenv("MPITRACE_DIR");
 	int len = dir != NULL ? snprintf(path, sizeof(path), "%s/%s", dir, name) : -1;
 	return len > 0 && len < (int)sizeof(path) && note_directory_is_ours(dir)
-		       ? note_open(path, O_WRONLY | O_CREAT | flags)
+		       ? note_open(path, O_WRONLY | O_CREAT | flags, geteuid())
 		       : -1;
 }
 
@@ -100,7 +132,7 @@ static void count_unsaid(void)
 	int before = errno, fd = open_note("unsaid", 0);
 	for (int i = 0; i < LOCK_TRIES && fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0; i++)
 		sched_yield();
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size < UNTRACED_UNSAID_MAX) {
 		fits = note_fits_limit((uint64_t)st.st_size + 1);
 		if (fits)
 			(void)!ftruncate(fd, st.st_size + 1);

@@ -18,6 +18,7 @@
 struct segfile *segfile;
 uint64_t page_bytes = 4096;
 static char path[PATH_MAX];
+static uid_t owner; /* of the file: the program may become another user, and the same one again */
 static uint64_t next_offset = SEGFILE_HEAD_BYTES;
 static uint64_t spilled, spill_reused; /* segments; of the drained ones, those whose place was taken again */
 static struct lock lock;
@@ -33,7 +34,7 @@ static int open_again(const char *suffix, int flags)
 		return -1;
 	}
 	snprintf(name, sizeof(name), "%s%s", path, suffix);
-	return note_open(name, flags);
+	return note_open(name, flags, owner);
 }
 
 static int refusal; /* why there was no room for the last region: errno(3) */
@@ -156,6 +157,7 @@ int segfile_create(const char *dir)
 		return -EACCES;
 	if (!note_fits_limit(SEGFILE_HEAD_BYTES))
 		return -EFBIG;
+	owner = geteuid();
 	int fd = open_again("", O_RDWR | O_CREAT | O_EXCL);
 	if (fd < 0)
 		return -errno;

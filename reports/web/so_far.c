@@ -21,6 +21,18 @@ static char *copy(const char *text)
 	return strdup(text);
 }
 
+/* A descriptor of its own: ours is closed when the trace is older than those that are kept. */
+static void give(const struct so_far_trace *t, struct web_answer *a)
+{
+	int fd = fcntl(t->fd, F_DUPFD_CLOEXEC, 3);
+	if (fd >= 0)
+		*a = (struct web_answer){.kind = WEB_FILE,
+					 .type = "application/octet-stream",
+					 .fd = fd,
+					 .given = true,
+					 .len_bytes = t->len_bytes};
+}
+
 void so_far_answer(struct so_far *s, const char *path, struct web_answer *a)
 {
 	char name[32];
@@ -36,10 +48,7 @@ void so_far_answer(struct so_far *s, const char *path, struct web_answer *a)
 		const struct so_far_trace *t = &s->kept[i];
 		snprintf(name, sizeof(name), "trace-%u.mpix", t->number);
 		if (t->number > 0 && strcmp(path, name) == 0)
-			*a = (struct web_answer){.kind = WEB_FILE,
-						 .type = "application/octet-stream",
-						 .fd = t->fd,
-						 .len_bytes = t->len_bytes};
+			give(t, a);
 	}
 }
 
@@ -84,16 +93,6 @@ static char *begin(struct so_far *s, const char *step_path)
 	return copy("{\"error\":\"no process for mpitrace analyze\"}");
 }
 
-/* An answer may be about to take its descriptor: that stays, with nothing behind it. */
-static void forget(const struct so_far_trace *t)
-{
-	int null = t->number > 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
-	if (null < 0)
-		return;
-	dup3(null, t->fd, O_CLOEXEC);
-	close(null);
-}
-
 static void clear(struct so_far *s)
 {
 	char out[sizeof(s->directory) + sizeof(PART)];
@@ -115,7 +114,8 @@ static char *finish(struct so_far *s)
 		return copy("{\"error\":\"the analysis failed; mpitrace analyze of the step's directory says why\"}");
 	}
 	struct so_far_trace *t = &s->kept[s->made++ % SO_FAR_KEPT];
-	forget(t);
+	if (t->number > 0)
+		close(t->fd);
 	*t = (struct so_far_trace){s->made, fd, (uint64_t)st.st_size};
 	return asprintf(&text, "{\"name\":\"trace-%u.mpix\"}", t->number) < 0 ? NULL : text;
 }

@@ -192,8 +192,12 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 		return refuse(connection, MHD_HTTP_NOT_FOUND, 0);
 	w->o.handler(w->o.context, &r, &a);
 	switch (a.kind) {
-	case WEB_FILE:
-		return answer_file(connection, &a);
+	case WEB_FILE: {
+		enum MHD_Result result = answer_file(connection, &a);
+		if (a.given)
+			close(a.fd);
+		return result;
+	}
 	case WEB_TEXT:
 		return answer_text(connection, &a);
 	case WEB_STREAM:

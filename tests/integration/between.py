@@ -136,6 +136,20 @@ def closed(t, place):
                 (p.returncode, [line for line in lines if line.startswith(('anon_inode:', place.dir))]), (0, []))
 
 
+def planted(t, place):
+    """The program puts something else where it is noted that it ended, and why."""
+    victim, wrong = place.dir + '/victim', []
+    for name in ('exits', 'done'):
+        for what in ('mkfifo $at', 'ln -s %s $at' % victim, 'ln %s $at' % victim, 'mkdir $at'):
+            with open(victim, 'w') as f:
+                f.write('untouched')
+            p = run(place, 'planted', '/bin/sh', '-c', 'at=$(dirname $MPITRACE_DIR)/%s; rm -f $at; %s && echo made' % (name, what))
+            out = end(p)
+            if (out, p.returncode, open(victim).read()) != ('made\n', 0, 'untouched'):
+                wrong.append((name, what, out, p.returncode, open(victim).read()))
+    t.equal('traps where the end of the program is noted: nobody waits, and nothing is written through them', wrong, [])
+
+
 def no_processes(t, place):
     """So few that the program cannot be started: only by an ordinary user, whose processes are counted."""
     if os.geteuid() != 0:
@@ -170,6 +184,7 @@ def main():
         words(t, place, program)
         unread(t, place, program)
         closed(t, place)
+        planted(t, place)
         no_processes(t, place)
     t.end()
 

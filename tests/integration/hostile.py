@@ -100,11 +100,12 @@ def notes(t, place, values):
 
 
 def planted(t, place):
-    """Somebody with the user's rights puts a fifo or a link where the spilled segments go."""
+    """Somebody with the user's rights puts a fifo or a link, of either kind, where the spilled segments go."""
     program = place.compile('steps.c', '-pthread')
     words = [program, place.dir + '/c', '60000', '1']
     plain = shown(subprocess.run(words, env=place.env, cwd=place.dir, capture_output=True, timeout=60))
-    for what in ('fifo', 'link'):
+    for what, trap in (('fifo', lambda at, _: os.mkfifo(at)), ('link', lambda at, victim: os.symlink(victim, at)),
+                       ('hard link', lambda at, victim: os.link(victim, at))):
         step, victim = Step(place, 'planted-' + what), place.dir + '/victim'
         with open(victim, 'w') as f:
             f.write('untouched')
@@ -114,7 +115,7 @@ def planted(t, place):
         for path in files_below(step.dir):
             spill = path + '.spill'
             try:
-                os.mkfifo(spill) if what == 'fifo' else os.symlink(victim, spill)
+                trap(spill, victim)
             except FileExistsError:
                 pass  # it was quicker
         out, err = running.communicate(timeout=60)

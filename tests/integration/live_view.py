@@ -108,10 +108,37 @@ def serves(t):
         s.json('timeline')
         again = events.next('timeline')
         t.check('and anew when somebody asks again', again.get('name') not in (None, made['name']), again)
+        descriptors(t, s, events)
         slow = [s.events() for _ in range(20)]
         job.end(6)
         events.next('end')
         t.check('twenty who do not read hold nobody up, and the end is said', s.json('summary')['over'], len(slow))
+
+
+def target(path):
+    """Of a link; None when it has just gone."""
+    try:
+        return os.readlink(path)
+    except FileNotFoundError:
+        return None
+
+
+def descriptors(t, s, events):
+    """Traces that are older than those that are kept leave none open, and are gone; the newest is whole."""
+    def held():
+        paths = ['/proc/%d/fd/%s' % (s.process.pid, x) for x in os.listdir('/proc/%d/fd' % s.process.pid)]
+        return [x for x in map(target, paths) if x and not x.startswith('socket:')]
+
+    def another():
+        s.json('timeline')
+        return events.next('timeline').get('name', 'x')
+    names = [another() for _ in range(5)]
+    before = held()
+    names += [another() for _ in range(5)]
+    t.equal('five traces later there are as many descriptors', len(held()), len(before))
+    t.equal('the oldest of them are gone', [s.ask(n).status for n in names], [404] * 6 + [200] * 4)
+    answers = [s.ask(names[-1]).body for _ in range(3)]
+    t.check('the others are there each time', len(answers[0]) > 100 and answers == answers[:1] * 3, [len(a) for a in answers])
 
 
 def views(t):

@@ -68,7 +68,8 @@ def hole(path, _):
 
 def hole_behind(path, _):
     """The head of a real one, then nothing for a TiB."""
-    shutil.copy(glob.glob(os.path.dirname(path) + '/*.mpi[ct]')[0], path)
+    at = os.path.dirname(path)
+    shutil.copy((glob.glob(at + '/*.mpi[ct]') or glob.glob(at + '/ranks/*.mpi[ct]'))[0], path)
     os.truncate(path, TIB)
 
 
@@ -127,17 +128,28 @@ def traps_of_the_agent(t, place, program):
     victim = Victim(place)
     expected = collected(recorded(place, program, 'plain'))
     t.check('%s: without traps the agent takes all' % place.flavour, expected and expected[0] == 0 and expected[1] > 100, expected)
-    names = ('1.1.mpit', '1.1.mpit.spill', 'sealed', 'output', 'n1.mpic')
+    names = ('1.1.mpit', '1.1.mpit.spill', 'sealed', 'output', 'n1.mpic', 'untraced', 'unsaid', 'unsaid.1', 'exits', '../exits')
     wrong = []
     for what, trap in TRAPS.items():
         for name in names:
-            step = recorded(place, program, 'trap-%s-%s' % (what.replace(' ', ''), name))
+            step = recorded(place, program, 'trap-%s-%s' % (what.replace(' ', ''), name.replace('/', '-')))
             trap(step.dir + '/ranks/' + name, victim.path)
             got, real = collected(step), 2 if trap is hole_behind and name == '1.1.mpit' else 1 # that one is real, but for its length
             if got != (0, expected[1] * real) or not victim.is_whole():
                 wrong.append((what, name, got, victim.is_whole()))
-    t.check('%s: %d traps in ranks/: the agent ends, takes what is real, and writes through none' %
+    t.check('%s: %d traps in ranks/ and beside it: the agent ends, takes what is real, and writes through none' %
             (place.flavour, len(TRAPS) * len(names)), not wrong, '\n'.join(map(str, wrong)))
+
+
+def counted_before(t, place, program):
+    """By processes that found no room to say why they run untraced, while there was no agent, or one that died since."""
+    step = recorded(place, program, 'counted')
+    with open(step.dir + '/ranks/unsaid', 'wb') as f:
+        f.truncate(3)
+    got = collected(step)
+    reasons = step.analysis()['coverage']['reasons']
+    t.check('%s: who was counted before the agent came stays counted' % place.flavour,
+            got and got[0] == 0 and any('3 processes ran untraced: there was no room to say why' in r for r in reasons), (got, reasons))
 
 
 def traps_of_the_output(t, place, program):
@@ -291,6 +303,7 @@ def main():
     with Place(flavour) as place:
         program = place.compile('ends.c')
         traps_of_the_agent(t, place, program)
+        counted_before(t, place, program)
         traps_of_the_output(t, place, program)
         traps_of_the_analysis(t, place, program)
         traps_of_the_reader(t, place, program)

@@ -423,6 +423,28 @@ Test(drain, totals_go_on_in_the_next_region)
 	mpic_close(&r.file);
 }
 
+/* A hole of a TiB, with calls at the last signature that there can be and at the one behind it. */
+Test(drain, totals_end_at_the_last_signature, .timeout = 60)
+{
+	const uint64_t tib = 1ull << 40;
+	struct segfile *f = make_segfile();
+	_cleanup_buf_ struct buf payload = {0};
+	struct segment_total ends[2] = {{5, 50}, {7, 70}};
+	struct mpic_total t;
+	int fd = open(segfile_path, O_WRONLY | O_CLOEXEC);
+	cr_assert_eq(ftruncate(fd, (off_t)(FILE_BYTES + tib)), 0);
+	cr_assert_eq(pwrite(fd, ends, sizeof(ends), (off_t)(FILE_BYTES + (MPIC_SIGS_MAX - 1) * sizeof(*ends))),
+		     (ssize_t)sizeof(ends));
+	close(fd);
+	f->regions[2] = (struct region){REGION_TOTALS, 0, FILE_BYTES, tib};
+	struct result r = drain(true);
+	cr_assert_eq(mpic_read(&r.file, &r.file.blocks[0], &payload, NULL), 0);
+	struct cursor c = cursor_over(payload.data, payload.len_bytes);
+	cr_assert(mpic_next_total(&c, &t) == 1 && t.sig == MPIC_SIGS_MAX - 1 && t.calls == 5);
+	cr_assert_eq(mpic_next_total(&c, &t), 0);
+	mpic_close(&r.file);
+}
+
 /* The i-th segment of the spill file, at a place of its own. */
 static void spill(struct segfile *f, unsigned i, uint32_t place)
 {
@@ -447,6 +469,49 @@ Test(drain, takes_spilled_segments_and_stops_at_the_half_written_one)
 	cr_assert_eq(r.drained, 2);
 	cr_assert_eq(events_of(&r.file, ev, 8), 4);
 	mpic_close(&r.file);
+}
+
+/* As many as a program can have left to the agent, one more, and without end: the same one each time. */
+Test(drain, more_spilled_segments_than_there_is_room_for_are_none, .timeout = 120)
+{
+	static const uint64_t said[] = {SPILL_SEGMENTS_MAX, SPILL_SEGMENTS_MAX + 1, 1ull << 40};
+	static const int taken[] = {SPILL_SEGMENTS_MAX, 0, 0};
+	for (unsigned i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		struct segfile *f = make_segfile();
+		spill(f, 0, 0);
+		fill_segment(f, 0, SEGMENT_FULL, two, 2);
+		f->spilled = said[i];
+		struct result r = drain(true);
+		cr_expect_eq(r.drained, taken[i] + 1, "and that in the ring: %d", r.drained);
+		mpic_close(&r.file);
+		cr_assert_eq(unlink(segfile_path), 0);
+	}
+}
+
+/* What the agent may cut when the disk is full must have no other name. */
+Test(drain, spilled_segments_under_a_second_name_are_refused)
+{
+	char victim[PATH_MAX];
+	struct process p;
+	struct output o = output_to(dir);
+	struct segfile *f = make_segfile();
+	snprintf(victim, sizeof(victim), "%s/victim", dir);
+	spill(f, 0, 0);
+	f->spilled = 1;
+	cr_assert_eq(link(spill_path, victim), 0);
+	cr_assert_eq(process_open(&p, segfile_path, 0, NULL), 0);
+	cr_assert_eq(output_open(&o, NULL), 0);
+	process_drain(&p, &o, true);
+	cr_expect_lt(p.spill_fd, 0);
+	cr_expect(p.refused, "it is said that there is more");
+	cr_assert_eq(unlink(victim), 0);
+	process_drain(&p, &o, true);
+	cr_expect_geq(p.spill_fd, 0);
+	cr_expect_not(p.refused);
+	cr_expect_eq(p.spill_done, 1);
+	process_close(&p);
+	cr_assert_eq(output_close(&o), 0);
+	free(o.path);
 }
 
 Test(drain, a_segment_that_was_spilled_is_not_told_again_from_its_slot)
@@ -578,4 +643,25 @@ Test(traces, each_process_that_ran_untraced_is_in_a_number)
 	cr_assert(u.whys[u.n - 2].failed && u.whys[u.n - 1].failed);
 	cr_assert_str_eq(u.whys[u.n - 2].why, "there was no room to say why");
 	cr_assert_not_null(strstr(u.whys[u.n - 1].why, "ulimit -f"));
+}
+
+/* A file of the length of a TiB, in which nothing was ever written. */
+static void make_hole(const char *name)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	write_file(path, "", 0);
+	cr_assert_eq(truncate(path, (off_t)1 << 40), 0);
+}
+
+Test(traces, holes_in_place_of_what_ran_untraced_come_to_an_end, .timeout = 60)
+{
+	struct untraced u;
+	make_hole("untraced");
+	untraced_read(dir, &u);
+	cr_assert_eq(u.n, 0);
+	make_hole(UNTRACED_UNSAID);
+	untraced_read(dir, &u);
+	cr_assert_eq(u.n, 1);
+	cr_assert_eq(u.whys[0].processes, UNTRACED_UNSAID_MAX);
 }
