@@ -1,5 +1,5 @@
-/* cancelled.c - a thread is to be cancelled, and makes calls of MPI that are no cancellation points: it ends behind them,
- * and the others go on. */
+/* cancelled.c - a thread is to be cancelled, and makes calls of MPI that are no cancellation points: it ends behind
+ * them, and the others go on. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
-/* unjudged.c start|free|message - what MPI has not judged yet when the tracer sees it, and then refuses, or takes: a group
- * that is none, a communicator that was freed already, a datatype that is none for a message that stays. Prints what came
- * of it, and how often the program's error handlers were called. */
+/* unjudged.c start|free|message - what MPI has not judged yet when the tracer sees it, and then refuses, or takes: a
+ * group that is none, a communicator that was freed already, a datatype that is none for a message that stays. Prints
+ * what came of it, and how often the program's error handlers were called. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
