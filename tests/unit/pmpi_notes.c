@@ -4,6 +4,7 @@
 
 #include "format/limits.h"
 #include "pmpi/notes.h"
+#include "pmpi/segfile.h"
 #include "pmpi/stream.h"
 
 #include <criterion/criterion.h>
@@ -111,11 +112,17 @@ Test(notes, a_file_that_is_not_ours_is_not_opened)
 	cr_expect(note_append("untraced", UNTRACED_BYTES_MAX, "a line\n", 7));
 }
 
+static void send_many(int n)
+{
+	static int value;
+	for (int i = 0; i < n; i++)
+		CALL(MPI_Send, &value, 1, MPI_INT, 0, i, MPI_COMM_WORLD);
+}
+
 /* As segments are when nobody drains them. */
 Test(notes, segments_that_would_be_spilled_through_a_second_name_are_lost_for_that_reason)
 {
 	enum { N = 100000 };
-	static int value;
 	char path[600];
 	glob_t found;
 	traced_begin(MPI_THREAD_SINGLE);
@@ -124,14 +131,34 @@ Test(notes, segments_that_would_be_spilled_through_a_second_name_are_lost_for_th
 	snprintf(path, sizeof(path), "%s" SPILL_SUFFIX, found.gl_pathv[0]);
 	globfree(&found);
 	make_victim(path);
-	for (int i = 0; i < N; i++)
-		CALL(MPI_Send, &value, 1, MPI_INT, 0, i, MPI_COMM_WORLD);
+	send_many(N);
 	cr_expect_eq(stream_mine->area->lost_reason, LOST_SPILL_REFUSED);
 	check_victim();
 	cr_assert_eq(unlink(path), 0);
 	const struct traced *t = traced_end();
 	cr_expect_gt(t->lost, 0);
 	cr_expect_eq(traced_count(t, "MPI_Send") + t->lost, N);
+}
+
+/* As a program that takes its rights back for a while: the files stay those of who began it. */
+Test(notes, a_program_that_is_another_user_for_a_while_loses_nothing)
+{
+	enum { N = 100000, NOBODY = 65534 };
+	if (geteuid() != 0)
+		return;
+	cr_assert_eq(seteuid(NOBODY), 0);
+	traced_begin(MPI_THREAD_SINGLE);
+	send_many(N);
+	uint64_t before = segfile->spilled;
+	cr_assert_gt(before, 0);
+	cr_assert_eq(seteuid(0), 0);
+	send_many(N);
+	cr_assert_eq(seteuid(NOBODY), 0);
+	cr_assert_gt(segfile->spilled, before);
+	const struct traced *t = traced_end();
+	cr_expect_eq(t->lost, 0);
+	cr_expect_eq(traced_count(t, "MPI_Send"), 2 * N);
+	cr_assert_eq(seteuid(0), 0);
 }
 
 /* ---- standard streams that are closed ---- */
