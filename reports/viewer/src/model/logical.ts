@@ -3,7 +3,7 @@
 
 import type { Filter } from './filter';
 
-/** Calls whose steps are worked out at once: they lie in memory, and an answer takes a second or two. */
+/** Calls whose steps are worked out at once: they lie in memory, and so many take one to three seconds. */
 export const LOGICAL_CALLS_MAX = 1 << 19;
 
 export const UNKNOWN = -1; // in place of a lateness: nobody to compare with
