@@ -65,6 +65,8 @@ test('leaves of a broadcast come after its root, the root of a reduction after i
   const root = { group: 0, part: Part.Root };
   const leaf = { group: 0, part: Part.AfterRoot };
   assert.deepEqual(stepsIn(program([[1], [2], [9, root]], [[10, leaf]], [[11, leaf], [12]])), [1, 2, 3, 3, 3, 4]);
+  const far = [[1], [2], [3], [4], [12, leaf]]; // a leaf that comes behind the root keeps nobody
+  assert.deepEqual(stepsIn(program(far, [[1], [9, root]], [[10, leaf]])), [1, 2, 3, 4, 5, 1, 2, 2]);
   const to = program([[20, { group: 0, part: Part.All }]], [[1], [2, { group: 0 }]], [[3, { group: 0 }]]);
   assert.deepEqual(stepsIn(to), [2, 1, 2, 1]);
 });
@@ -233,6 +235,8 @@ test('a call is found by its name, and only there', async () => {
     assert.equal(placeOf(l, lane, l.window[call], l.index[call]), call);
   }
   assert.deepEqual([placeOf(l, 0, 0, 1e6), placeOf(l, 0, 99, 0), placeOf(l, 999, 0, 0)], [-1, -1, -1]);
+  const part = await logicalOf(small, { from: 20e6, to: 24e6, filter: NO_FILTER }, signal);
+  assert.deepEqual([placeOf(part, 0, 0, 0), placeOf(part, 0, part.window[0], part.index[0])], [-1, 0]);
 });
 
 test('what a filter hides is marked; steps and lateness stay as they are', async () => {

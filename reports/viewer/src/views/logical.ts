@@ -492,7 +492,7 @@ class LogicalView implements ViewInstance {
       logicalLate: l?.sites.reduce((sum, x) => sum + x.totalNs, 0) ?? 0,
       logicalLines: this.hasLines() ? this.lines : 0,
       logicalTooMany: l?.tooMany ?? 0,
-      logicalMarked: this.marked().length,
+      logicalMarked: new Set(this.marked()).size,
       logicalShown: this.shown(),
       logicalLeft: this.left(),
       logicalHidden: l?.hidden.reduce((sum, x) => sum + x, 0) ?? 0,
