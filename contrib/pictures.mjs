@@ -145,7 +145,7 @@ await page.evaluate(() => {
 });
 await settle(page);
 await keep(page, 'timeline.png');
-for (const view of ['analysis', 'spacetime', 'states', 'machine']) {
+for (const view of ['analysis', 'logical', 'spacetime', 'states', 'machine']) {
   await page.evaluate((name) => globalThis.mpitrace.store.set({ view: name }), view);
   await settle(page);
   if (view === 'states') await page.evaluate(() => globalThis.mpitrace.store.setView('states', { step: 963_000 })); // in the middle

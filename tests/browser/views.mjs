@@ -255,7 +255,7 @@ export async function exported(page, t, what) {
 
 async function testExport(browser, t) {
   const page = await t.newPage(browser, { acceptDownloads: true });
-  const views = ['timeline', 'analysis', 'tables', 'distribution', 'matrix', 'circle', 'compare'];
+  const views = ['timeline', 'analysis', 'tables', 'distribution', 'matrix', 'circle', 'compare', 'logical'];
   await t.check('every view is exported as SVG, PNG, CSV and JSON', async () => {
     await t.pick(page, t.small);
     await view(page, t, 'compare');
@@ -360,6 +360,172 @@ async function testFollow(browser, t) {
   await page.close();
 }
 
+async function testLogical(browser, t) {
+  const page = await t.newPage(browser);
+  const cell = (rank, step) =>
+    page.evaluate(
+      ([r, s]) => {
+        const box = document.querySelector('.logical .layer').getBoundingClientRect();
+        const [from, to] = globalThis.mpitrace.drawn.logicalShown;
+        const left = globalThis.mpitrace.drawn.logicalLeft;
+        const row = Math.min(72, (box.height - 26) / 8);
+        const x = left + ((s + 0.5 - from) / (to - from)) * (box.width - left - 8);
+        return [box.x + x, box.y + 26 + (r + 0.5) * row];
+      },
+      [rank, step],
+    );
+  const tip = () => page.textContent('.tooltip');
+  await t.check(
+    'logical time has every call at its step, and says how late they are and from where steps count',
+    async () => {
+      await t.pick(page, t.small);
+      await view(page, t, 'logical');
+      const d = await t.drawn(page);
+      // Init, 50 steps of nine calls, an Allreduce after every tenth, one at the end, Finalize; a Waitall is behind the last Isend
+      t.same([d.logicalCalls, d.logicalSteps], [3664, 458], 'calls and steps');
+      t.truth(d.logicalMost > 1e5 && d.logicalLate > d.logicalMost, `${d.logicalMost} of ${d.logicalLate} ns`);
+      const text = await note(page, 'logical');
+      t.truth(
+        /^3,664 calls at 458 steps, counted from the beginning of the interval; 3,648 compared: .* late/.test(text),
+        text,
+      );
+      await t.shot(page, 'logical');
+    },
+  );
+  await t.check(
+    'a cell tells rank, call, site, step, lateness and time; a click selects its call in all views',
+    async () => {
+      await t.interval(page, 5e6, 7.5e6);
+      await t.settled(page);
+      await page.mouse.move(...(await cell(7, 9)));
+      await t.settled(page);
+      const text = await tip();
+      t.truth(/^MPI_Waitallrank7 on n2step9late by.*start.*duration.*call site.*halo\.c:68$/.test(text), text);
+      await page.mouse.click(...(await cell(7, 9)));
+      await t.settled(page);
+      t.same([(await t.state(page)).picked, (await t.drawn(page)).logicalMarked], ['e0.7.9', 1], 'picked');
+      t.truth(/MPI_Waitall/.test(await page.textContent('.selection')), 'panel');
+      await t.shot(page, 'logical-zoomed');
+    },
+  );
+  await t.check('L goes to the timeline and back, with interval and selection', async () => {
+    const before = await t.state(page);
+    await page.keyboard.press('l');
+    await t.settled(page);
+    const there = await t.state(page);
+    t.same([there.view, there.from, there.to, there.picked], ['timeline', before.from, before.to, 'e0.7.9'], 'there');
+    t.truth(await page.evaluate(() => document.activeElement.closest('.timeline') !== null), 'focus');
+    await page.keyboard.press('l');
+    await t.settled(page);
+    const back = await t.state(page);
+    t.same([back.view, back.from, back.to, back.picked], ['logical', before.from, before.to, 'e0.7.9'], 'back');
+  });
+  await t.check('what is selected elsewhere is marked at its step, a message at both its ends', async () => {
+    await page.evaluate(() => globalThis.mpitrace.store.showAll());
+    await page.focus('.logical .layer');
+    for (let i = 0; i < 6; i++) await page.keyboard.press('+');
+    await page.evaluate(() => globalThis.mpitrace.store.set({ picked: 'e0.3.400' }));
+    await t.settled(page);
+    const { logicalMarked, logicalShown } = await t.drawn(page);
+    t.same(logicalMarked, 1, 'marked');
+    t.truth(logicalShown[0] <= 401 && logicalShown[1] > 401, `steps ${logicalShown}`);
+    await page.keyboard.press('f'); // to the timeline
+    await t.settled(page);
+    t.truth(/^m/.test((await t.state(page)).picked), 'a message is selected');
+    await page.evaluate(() => globalThis.mpitrace.store.showAll());
+    await page.keyboard.press('l');
+    await t.settled(page);
+    await page.waitForFunction(() => globalThis.mpitrace.drawn.logicalMarked === 2);
+  });
+  await t.check('messages are lines where they have room, and M hides them', async () => {
+    await t.interval(page, 5e6, 7.5e6);
+    await t.settled(page);
+    t.same((await t.drawn(page)).logicalLines, 32, 'lines');
+    await page.focus('.logical .layer');
+    await page.keyboard.press('m');
+    await t.settled(page);
+    t.same((await t.drawn(page)).logicalLines, 0, 'hidden');
+    await page.keyboard.press('m');
+  });
+  await t.check('by keyboard alone: from call to call, each told, and Enter selects it', async () => {
+    await page.evaluate(() => globalThis.mpitrace.store.set({ picked: '' }));
+    await page.focus('.logical .layer');
+    for (const key of ['Home', 'ArrowRight', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
+    const told = await page.textContent('.voice');
+    t.truth(/^MPI_I\w+: rank \d on n\d, step \d, late by .*, start .*, duration .*, call site/.test(told), told);
+    await page.keyboard.press('Enter');
+    await t.settled(page);
+    t.truth(/^e0\.\d\.\d+$/.test((await t.state(page)).picked), (await t.state(page)).picked);
+  });
+  await t.check('what a filter hides is pale here, and steps are those of all calls', async () => {
+    await page.evaluate(() => globalThis.mpitrace.store.showAll());
+    await page.fill('.find', 'waitall');
+    await page.press('.find', 'Control+Enter');
+    await t.settled(page);
+    const d = await t.drawn(page);
+    t.same([d.logicalCalls, d.logicalSteps, d.logicalHidden], [3664, 458, 3664 - 400], 'calls, steps, hidden');
+    t.truth(/only waitall in colour/.test(await note(page, 'logical')), await note(page, 'logical'));
+    await page.click('.chip button');
+  });
+  await t.check('colours of the timeline can be lateness, with its key instead of that of classes', async () => {
+    await view(page, t, 'timeline');
+    await t.interval(page, 5e6, 9e6);
+    await page.evaluate(() => globalThis.mpitrace.store.setView('timeline', { messages: false }));
+    await page.selectOption(
+      'select[aria-label="What the colours of calls are: their class, or how late they end"]',
+      'lateness',
+    );
+    await t.settled(page);
+    const clip = await page.locator('.timeline .stage').boundingBox();
+    const waiting = await t.pixels(page, [0xd5, 0x5e, 0x00], clip);
+    const levels = [];
+    for (const rgb of await page.evaluate(() =>
+      [...document.querySelectorAll('.timeline .legend:not([hidden]) .swatch')].map((x) =>
+        getComputedStyle(x).backgroundColor.match(/\d+/g).map(Number),
+      ),
+    ))
+      levels.push(await t.pixels(page, rgb, clip));
+    t.same([levels.length, waiting], [8, 0], 'colours in the key, pixels of waiting');
+    t.truth(levels.slice(0, 7).filter((n) => n > 500).length >= 2, `pixels by level: ${levels}`);
+    t.truth(/late by 0 to /.test(await page.textContent('.timeline .legend:not([hidden])')), 'key');
+    t.truth(/colours are lateness at logical steps/.test(await note(page, 'timeline')), await note(page, 'timeline'));
+    await t.shot(page, 'timeline-lateness');
+    await page.evaluate(() => globalThis.mpitrace.store.setView('timeline', { color: 'class', messages: true }));
+    await t.settled(page);
+    t.truth((await t.pixels(page, [0xd5, 0x5e, 0x00], clip)) > 5000, 'classes again');
+  });
+  await t.check('one rank is compared with nobody, and that is not drawn as if it were in time', async () => {
+    await t.pick(page, t.make('alone.mpix', 1, 1, 20));
+    await view(page, t, 'logical');
+    const d = await t.drawn(page);
+    t.same([d.logicalCalls, d.logicalMost, d.logicalLate], [185, 0, 0], 'calls, lateness');
+    t.truth(/no call could be compared/.test(await note(page, 'logical')), await note(page, 'logical'));
+    const clip = await page.locator('.logical .layer').boundingBox();
+    const zero = await page.evaluate(() =>
+      getComputedStyle(document.querySelector('.logical .swatch')).backgroundColor.match(/\d+/g).map(Number),
+    );
+    t.same(await t.pixels(page, zero, clip), 0, 'pixels of the colour of 0');
+  });
+  await t.check(
+    'an interval of too many calls says how many it has and what to do; a part of it is shown',
+    async () => {
+      await t.pick(page, t.make('many.mpix', 8, 8, 1000));
+      await view(page, t, 'logical');
+      const calls = 64 * (2 + 1000 * 9 + 101);
+      const text = await page.textContent('.logical .empty');
+      const said = Number(/^The interval has about ([\d,]+) calls/.exec(text)?.[1].replaceAll(',', ''));
+      t.truth(said >= calls && said < 1.001 * calls, `${text}: they are ${calls}`); // one that goes on in a later chunk is in both
+      t.truth(/at most 524,288\. Zoom in/.test(text), text);
+      await t.interval(page, 1e8, 1.1e8);
+      await t.settled(page);
+      const d = await t.drawn(page);
+      t.truth(d.logicalTooMany === 0 && d.logicalCalls > 1000, `${d.logicalCalls} calls`);
+      t.same(await page.locator('.logical .empty').isVisible(), false, 'the sentence');
+    },
+  );
+  await page.close();
+}
+
 /** For who cannot see it, or not well. */
 async function testBarriers(browser, t) {
   for (const colorScheme of ['light', 'dark']) {
@@ -380,7 +546,17 @@ async function testKeys(browser, t) {
   const page = await t.newPage(browser, { reducedMotion: 'reduce' });
   await t.check('every control of every view is reached by Tab, and has a name', async () => {
     await t.pick(page, t.small);
-    for (const id of ['timeline', 'analysis', 'tables', 'distribution', 'matrix', 'circle', 'states', 'compare']) {
+    for (const id of [
+      'timeline',
+      'analysis',
+      'tables',
+      'distribution',
+      'matrix',
+      'circle',
+      'states',
+      'compare',
+      'logical',
+    ]) {
       await view(page, t, id);
       const nameless = await page.evaluate(() =>
         [...document.querySelectorAll('button, select, input, canvas, [tabindex]')]
@@ -425,7 +601,7 @@ async function testKeys(browser, t) {
     t.same([moving, transitions], [0, 0], 'animations');
   });
   await t.check('every canvas says in words what it shows', async () => {
-    for (const id of ['timeline', 'distribution', 'matrix', 'circle']) {
+    for (const id of ['timeline', 'distribution', 'matrix', 'circle', 'logical']) {
       await view(page, t, id);
       const words = await page.evaluate((name) => {
         const of = document.querySelector(`.view.${name} [role=application]`);
@@ -464,6 +640,7 @@ async function testTouch(browser, t) {
       'states',
       'machine',
       'compare',
+      'logical',
     ]) {
       await page.evaluate((name) => globalThis.mpitrace.store.set({ view: name }), id);
       await t.settled(page);
@@ -481,6 +658,7 @@ export const VIEW_CLAIMS = [
   testTwoRuns,
   testExport,
   testFollow,
+  testLogical,
   testBarriers,
   testKeys,
   testTouch,

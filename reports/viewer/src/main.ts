@@ -377,7 +377,17 @@ class Page {
     },
     c: () => goToCause(this.context, this.thing),
     b: () => this.panel.askChain(),
+    l: () => this.swap(),
   };
+
+  /** Between physical and logical time, of the same interval. */
+  private swap(): void {
+    const other = { timeline: 'logical', logical: 'timeline' }[this.store.state.view];
+    if (!other) return;
+    this.store.set({ view: other });
+    const focus = () => this.hosts.get(other)?.querySelector<HTMLElement>('[role=application]')?.focus();
+    requestAnimationFrame(() => requestAnimationFrame(focus));
+  }
 
   private showView(id: string): void {
     tooltip.hide();

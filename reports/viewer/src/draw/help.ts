@@ -11,6 +11,8 @@ const KEYS: [string, string][] = [
   ['F', 'follow: from a call to its message, from a message to the call at its other end'],
   ['C, B', 'to the cause of a wait; several steps back to how it came about'],
   ['M', 'messages'],
+  ['L', 'from the timeline to logical time of the same interval, and back'],
+  ['← → ↑ ↓, Enter', 'in logical time: from call to call, select; W S A D zoom and pan'],
   [
     '/',
     'find: allreduce >1ms ranks 3-9 · class:barrier · comm:row · site:halo.c · node:n2 · >=64KiB · wait>1ms · transit>1ms',

@@ -1,7 +1,7 @@
 // raster.ts - rows of shares become pixels: colours of classes, patterns, hatching of waiting, textures of what is not
 // known. Pure: a Uint32Array in the order of ImageData. Nothing here needs a page, or a graphics card.
 import { CLASSES, WAITING_STYLE } from './color';
-import type { Rgb } from './color';
+import type { ClassStyle, Rgb } from './color';
 import { Known, PLANES_ALL, WAITING } from './shares';
 import type { Shares } from './shares';
 
@@ -16,6 +16,7 @@ export interface Palette {
   paper: Rgb;
   unknown: Rgb; // lines of textures
   damaged: Rgb;
+  planes?: ClassStyle[]; // 1 to 8, where they are not classes and waiting
 }
 
 /** 0xAABBGGRR, as ImageData has it on little-endian machines. */
@@ -96,8 +97,9 @@ export class Raster {
     this.pixels = new Uint32Array(width * height);
     if (!kept || kept.ratio !== ratio) kept = new Patterns(ratio);
     this.patterns = kept;
-    this.colors = [palette.idle, ...CLASSES.slice(1).map((c) => c.color), WAITING_STYLE.color, palette.hidden];
-    this.kinds = [0, ...CLASSES.slice(1).map((c) => c.pattern), WAITING_STYLE.pattern, 0];
+    const planes = palette.planes ?? [...CLASSES.slice(1), WAITING_STYLE];
+    this.colors = [palette.idle, ...planes.map((c) => c.color), palette.hidden];
+    this.kinds = [0, ...planes.map((c) => c.pattern), 0];
     this.plain = this.colors.map((c) => packed(c));
     const white: Rgb = [1, 1, 1];
     this.stroke = this.colors.map((c, k) => packed(k === WAITING ? palette.paper : mixed(c, white, 0.34)));

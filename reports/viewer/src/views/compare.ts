@@ -189,7 +189,12 @@ class Compare implements ViewInstance {
     const [from, to] = this.interval(n);
     const rows = rowsOf({ rowFirst: 0, rowHeight: 0 }, session.meta.ranks, each, session.meta.threads);
     const colors = { dark: theme.dark, idle: hex(theme.idle), paper: hex(theme.paper), text: hex(theme.text) };
-    const lines = { showMessages: session.meta.ranks <= 64, widthScale: 'log' as const, bytesPerPixel: 4096 };
+    const lines = {
+      lateness: false,
+      showMessages: session.meta.ranks <= 64,
+      widthScale: 'log' as const,
+      bytesPerPixel: 4096,
+    };
     const ratio = Math.min(2, devicePixelRatio || 1);
     const { filter } = this.app.store.state;
     const own = { ...filter, sites: [], comms: [] }; // numbers of the first run only

@@ -4,6 +4,7 @@ import { circle } from './circle';
 import { compare } from './compare';
 import { distribution } from './distribution';
 import { field } from './field';
+import { logical } from './logical';
 import { machine } from './machine';
 import { matrix } from './matrix';
 import { protocol } from './protocol';
@@ -26,6 +27,7 @@ export const VIEWS: View[] = [
   compare,
   protocol,
   field,
+  logical,
 ];
 
 /** By which key the i-th view is opened, as people read it: a digit or, past the tenth, one with Shift. */

@@ -20,6 +20,7 @@ import type { Frame } from '../draw/axis';
 import { describe } from '../draw/describe';
 import { h, paper, unknownPattern } from '../draw/dom';
 import type { Size } from '../draw/dom';
+import { latenessKey } from '../draw/lateness_key';
 import { legend } from '../draw/legend';
 import { Minimap } from '../draw/minimap';
 import { onlyTotals } from '../draw/only_totals';
@@ -32,6 +33,7 @@ import type { Rows } from '../layout/rows';
 import type { WidthScale } from '../layout/lines';
 import { list, num } from '../model/analysis';
 import { isFiltering } from '../model/filter';
+import { LOGICAL_CALLS_MAX } from '../model/logical';
 import { isTotals, opensOf } from '../model/open';
 import type { EventThing, MessageFact } from '../model/picked';
 import type { Sheet } from '../model/sheet';
@@ -74,6 +76,9 @@ class Timeline implements ViewInstance {
   private size: Size = { width: 100, height: 100 }; // of the stage
   private margin = { of: 0, left: 0 }; // beside the bars, for which width
   private readonly observer = new ResizeObserver(() => this.measure());
+  private readonly classKey: HTMLElement;
+  private readonly lateKey = h('div', { class: 'legend', 'aria-label': 'Colours', hidden: true });
+  private lateKeyOf = '';
   private readonly scrollBar = h('div', { class: 'scroll-bar', hidden: true }, h('div', {}));
 
   constructor(
@@ -94,7 +99,9 @@ class Timeline implements ViewInstance {
     });
     this.stage.append(this.bars, this.scrollBar);
     this.isTotals = isTotals(session.analysis, session.meta.events);
-    host.append(this.tools.element, this.minimap.element, ...onlyTotals(session), this.stage, legend(session, store));
+    this.classKey = legend(session, store);
+    const keys = [this.classKey, this.lateKey];
+    host.append(this.tools.element, this.minimap.element, ...onlyTotals(session), this.stage, ...keys);
     if (session.meta.events === 0 && opensOf(session.analysis).size === 0) this.stage.append(NO_CALLS());
     this.navigation = new Navigation(app, this.stage, {
       plot: () => ({ left: this.left(), width: this.plotWidth(), height: this.plotHeight(), rows: this.rows() }),
@@ -196,6 +203,7 @@ class Timeline implements ViewInstance {
       widthScale: s.widths as WidthScale,
       bytesPerPixel: s.bytesPerPixel,
       filter: state.filter,
+      lateness: this.isLateness(),
     };
   }
 
@@ -208,6 +216,7 @@ class Timeline implements ViewInstance {
     this.tools.put(this.state());
     this.updateScrollBar();
     this.updateNote();
+    this.updateKey();
   }
 
   private ask(camera: Camera, key: string): void {
@@ -354,6 +363,31 @@ class Timeline implements ViewInstance {
     g.lineWidth = 1;
   }
 
+  /** Files of version 1 do not say what belongs together. */
+  private isLateness(): boolean {
+    return this.state().color === 'lateness' && this.app.session.version > 1;
+  }
+
+  private updateKey(): void {
+    const late = this.isLateness() ? (this.picture?.late ?? null) : null;
+    this.classKey.hidden = late !== null;
+    this.lateKey.hidden = late === null;
+    const theme = this.app.theme();
+    const key = JSON.stringify([late, theme.dark]);
+    if (late === null || key === this.lateKeyOf) return;
+    this.lateKeyOf = key;
+    this.lateKey.replaceChildren(...latenessKey(late.most, theme));
+  }
+
+  /** What colours of lateness are of, or why there are none. */
+  private latenessInWords(p: Picture): string {
+    if (p.detail === 'summary') return 'colours are classes: lateness is known of single calls';
+    if (!p.late) return 'lateness is not known yet';
+    if (p.late.tooMany > 0)
+      return `lateness is not known: about ${plural(p.late.tooMany, 'call')}, at most ${count(LOGICAL_CALLS_MAX)} are compared; zoom in`;
+    return 'colours are lateness at logical steps, counted from the beginning of the interval';
+  }
+
   private updateNote(): void {
     const { state } = this.app.store;
     const p = this.picture;
@@ -378,6 +412,7 @@ class Timeline implements ViewInstance {
       parts.push(
         `the ${count(p.lines)} largest of ${p.messageDetail === 'largest' ? '≈ ' : ''}${plural(p.messages, 'message')}`,
       );
+    if (p && this.isLateness()) parts.push(this.latenessInWords(p));
     const text = parts.join(', ');
     if (this.note.textContent !== text) {
       this.note.textContent = text;

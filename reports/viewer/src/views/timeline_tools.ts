@@ -18,6 +18,7 @@ export interface TimelineState {
   fold: boolean;
   pin: boolean;
   path: boolean;
+  color: string; // class, lateness
 }
 
 export const ID = 'timeline';
@@ -50,6 +51,7 @@ export function timelineState(session: Session): TimelineState {
     fold: false,
     pin: false,
     path: false,
+    color: 'class',
   };
 }
 
@@ -81,10 +83,19 @@ export function timelineTools(app: App, note: HTMLElement, act: { all(): void })
   const fold = checkBox('fold', 'Show each group as one row: the mean of its ranks', (fold) =>
     set({ fold, rowFirst: 0 }),
   );
+  const colors = [
+    ['class', 'class'],
+    ['lateness', 'lateness'],
+  ] as const;
+  const color = choice('colour', 'What the colours of calls are: their class, or how late they end', colors, (to) =>
+    set({ color: to }),
+  );
   const pin = checkBox('pin', 'Selected ranks first', (pin) => set({ pin, rowFirst: 0 }));
   const path = checkBox('path', 'Show the critical path', (on) => set({ path: on }));
+  color.element.classList.add('color');
+  color.element.hidden = session.version === 1;
   path.element.hidden = list(session.analysis, 'critical_path', 'segments').length === 0;
-  for (const x of [widths.element, pin.element, path.element]) x.classList.add('rare');
+  for (const x of [widths.element, pin.element, path.element, color.element]) x.classList.add('rare');
 
   const put = (s: TimelineState) => {
     messages.put(s.messages);
@@ -97,6 +108,7 @@ export function timelineTools(app: App, note: HTMLElement, act: { all(): void })
     fold.element.querySelector('input')!.disabled = s.group === '';
     pin.put(s.pin);
     path.put(s.path);
+    color.put(s.color);
   };
   const element = h(
     'div',
@@ -115,6 +127,7 @@ export function timelineTools(app: App, note: HTMLElement, act: { all(): void })
     group.element,
     fold.element,
     pin.element,
+    color.element,
     path.element,
     note,
   );

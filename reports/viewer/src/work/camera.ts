@@ -20,6 +20,7 @@ export interface Camera {
   widthScale: WidthScale;
   bytesPerPixel: number;
   filter: Filter;
+  lateness: boolean; // colours are lateness, not classes
 }
 
 export interface Picture {
@@ -39,4 +40,5 @@ export interface Picture {
   missing: number; // chunks that are not read yet
   damaged: string[]; // what is wrong, each once
   spans: number; // wait states drawn
+  late: { most: number; tooMany: number } | null; // where colours are lateness: the largest, ns; calls, if they are too many
 }

@@ -9,18 +9,21 @@ import type { SummaryTile } from '../decode/tiles';
 import { rankColor } from '../layout/color';
 import type { Rgb } from '../layout/color';
 import { Lines, widthOf } from '../layout/lines';
+import { latenessPlanes, planeOf } from '../layout/logical';
 import { planBars, planMessages, planTiles } from '../layout/plan';
 import type { Window } from '../layout/plan';
 import { Raster } from '../layout/raster';
 import { rankRange, rowOfRanks, visibleRows, yOf } from '../layout/rows';
 import { HIDDEN, Known, Shares, WAITING } from '../layout/shares';
 import { asksWaits, eventFilter, isFiltering, messageFilter, openPasses, waitPasses } from '../model/filter';
+import type { Logical } from '../model/logical';
 import { Nearby } from '../model/nearby';
 import type { Trace } from '../model/trace';
 import type { Camera, Picture } from './camera';
 import { endsOf } from './ends';
 import { membersOfCalls, membersOfTiles, worstOf } from './group';
 import { LaneSpans } from './lane_spans';
+import { latenessOfRun, logicalIn } from './logical';
 
 const LINES_MAX = 9000; // drawn; the largest of each place always
 const COVER_MAX = 3; // of the picture, added up over lines
@@ -44,7 +47,9 @@ export class Drawing {
   private readonly rough: Entry[]; // tiles, shown until the calls are here
   private readonly waits: Entry[];
   private detail: 'events' | 'summary' = 'summary'; // of what is drawn
+  private logical: Logical | null = null; // where colours are lateness
   private readonly nearby: Nearby;
+  private readonly damaged: string[] = []; // of what lateness needs
   private readonly failed = new Map<number, string>(); // by entry: why it cannot be read
 
   constructor(
@@ -107,6 +112,19 @@ export class Drawing {
     ];
     await first.then(() => this.missing() > 0 && partIsHere(false)).catch(() => undefined);
     await Promise.all([first, ...rest]);
+    const { from, to, lateness } = this.camera;
+    if (lateness && bars.detail === 'events')
+      await this.orDamage(async () => (this.logical = await logicalIn(trace, from, to, signal)));
+  }
+
+  /** What is damaged is said, and the rest drawn. */
+  private async orDamage(act: () => Promise<unknown>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error;
+      this.damaged.push(error.message);
+    }
   }
 
   /** Chunks that are neither here nor known to be damaged. */
@@ -154,7 +172,9 @@ export class Drawing {
       unknown: grey,
       damaged: [0.75, 0.15, 0.15] as Rgb,
     };
-    const raster = new Raster(width, height, camera.ratio, palette);
+    const planes = latenessPlanes(camera.idle, camera.text);
+    const asLateness = camera.lateness && this.bars.detail === 'events' && !this.isRough();
+    const raster = new Raster(width, height, camera.ratio, asLateness ? { ...palette, planes } : palette);
     const counts = { events: 0, spans: 0 };
     const rough = this.isRough();
     this.detail = rough ? 'summary' : this.bars.detail;
@@ -176,7 +196,8 @@ export class Drawing {
       ...drawn,
       messages: this.messages.detail === 'all' ? drawn.messages : this.messages.total,
       missing: this.missing(),
-      damaged: [...new Set(all.map((e) => this.damageOf(e)).filter((x) => x !== undefined))],
+      late: this.logical && { most: this.logical.most, tooMany: this.logical.tooMany },
+      damaged: [...new Set([...all.map((e) => this.damageOf(e)).filter((x) => x !== undefined), ...this.damaged])],
     };
   }
 
@@ -209,7 +230,12 @@ export class Drawing {
     for (const rank of ranks)
       for (const open of this.trace.opens.get(rank) ?? []) {
         if (thread >= 0 && open.thread !== thread) continue;
-        const plane = filtering && !openPasses(filter, rank, open) ? HIDDEN : open.waits ? WAITING : open.class;
+        const plane =
+          filtering && !openPasses(filter, rank, open)
+            ? HIDDEN
+            : open.waits || (this.camera.lateness && this.detail === 'events')
+              ? WAITING
+              : open.class;
         s.add(plane, this.x(open.from), this.x(open.to), weight);
       }
   }
@@ -328,6 +354,7 @@ export class Drawing {
     let i = firstEndingAfter(chunk, segment, from);
     const scale = s.width / (to - from);
     const asks = asksWaits(filter);
+    const late = this.camera.lateness ? latenessOfRun(this.logical, segment) : null;
     let n = 0;
     for (; i < end && start[i]! < to; i++, n++) {
       const x1 = (start[i]! - from) * scale;
@@ -339,14 +366,16 @@ export class Drawing {
           (asks && !waitPasses(filter, spans.within(segment.lane, start[i]!, start[i]! + duration[i]!))))
       )
         plane = HIDDEN;
+      if (late && plane !== HIDDEN) plane = planeOf(late(i), this.logical?.most ?? 0);
       if (plane > 0) s.add(plane, x1, Math.max(x2, x1 + 1e-4), 1);
       const waited = chunk.wait ? valueOf(chunk.wait, i, 0) : 0;
-      if (waited > 0 && plane !== HIDDEN) moveToWaiting(s, plane, x1, x1 + waited * scale);
+      if (waited > 0 && plane !== HIDDEN && !late) moveToWaiting(s, plane, x1, x1 + waited * scale);
     }
     return n;
   }
 
   private addSpans(s: Shares, spans: LaneSpans, lane: number): number {
+    if (this.camera.lateness) return 0;
     const filtering = isFiltering(this.camera.filter);
     const [first, end] = [spans.first(lane), spans.end(lane)];
     for (let i = first; i < end; i++) {

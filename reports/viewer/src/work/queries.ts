@@ -3,6 +3,7 @@
 import type { Issue } from '../model/analysis';
 import type { Field } from '../model/field';
 import type { Instant, InstantQuery } from '../model/instant';
+import type { Logical, LogicalQuery } from '../model/logical';
 import type { Call, Thing } from '../model/picked';
 import type { ProfileNode } from '../model/profile';
 import type { Section, SectionQuery } from '../model/section';
@@ -22,6 +23,7 @@ import { worstInstance } from './instance';
 import { instantOf } from './instant';
 import { iterationsOf } from './iterations';
 import type { IterationsQuery } from './iterations';
+import { logicalOf } from './logical';
 import { overview } from './overview';
 import { neighbour, underPointer } from './pick';
 import type { Under } from './pick';
@@ -66,6 +68,7 @@ export interface Queries {
   instant: { given: InstantQuery; answer: Instant };
   protocol: { given: ProtocolQuery; answer: ProtocolAnswer };
   section: { given: SectionQuery; answer: Section };
+  logical: { given: LogicalQuery; answer: Logical };
   field: { given: FieldGiven; answer: Field };
   profile: { given: ProfileGiven; answer: ProfileNode };
   samples: { given: null; answer: { start: number; end: number }[] };
@@ -126,6 +129,7 @@ export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
   shares: { run: sharesOf, priority: 2 },
   states: { run: statesOf, priority: 1 },
   section: { run: sectionOf, priority: 1 },
+  logical: { run: logicalOf, priority: 1 },
   census: { run: censusOf, priority: 3 },
   countStates: { run: countStates, priority: 3 },
   protocol: { run: protocolOf, priority: 2 },
