@@ -7,7 +7,9 @@ import { Damaged } from '../../reports/viewer/src/decode/bytes.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
 import { FileSource, PartSource, sourceOf } from '../../reports/viewer/src/io/source.ts';
 import { planBars, planMessages } from '../../reports/viewer/src/layout/plan.ts';
+import { NO_FILTER } from '../../reports/viewer/src/model/filter.ts';
 import { Trace } from '../../reports/viewer/src/model/trace.ts';
+import { logicalOf } from '../../reports/viewer/src/work/logical.ts';
 import { entries, make } from './support.mjs';
 
 const file = readFileSync(make(4, 2, 12000));
@@ -103,4 +105,18 @@ test('calls whose waiting is not there are not shown without it', async () => {
     [planBars(whole, w).detail, planBars(trace, w).detail, planBars(trace, w).absent],
     ['events', 'summary', true],
   );
+});
+
+test('logical time of an interval that is not all in the page is refused in words, of one that is it is that of the file', async () => {
+  const { signal } = new AbortController();
+  const part = await Trace.open(without(cells(1)));
+  const far = entries(whole, Kind.Events).find((e) => e.seq === 2);
+  const given = (from, to) => ({ from, to, filter: NO_FILTER });
+  await assert.rejects(
+    logicalOf(part, given(far.start, far.start + 1e6), signal),
+    /not in the page. All of it: mpitrace view/,
+  );
+  const [mine, all] = await Promise.all([part, whole].map((trace) => logicalOf(trace, given(5e6, 6.35e6), signal)));
+  assert.ok(mine.step.length > 20);
+  assert.deepEqual([mine.step, mine.late], [all.step, all.late]);
 });

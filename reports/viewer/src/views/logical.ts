@@ -11,6 +11,7 @@ import type { Control } from '../draw/tools';
 import { css, hex, rankColor } from '../layout/color';
 import { count, duration, exactMoment, plural, shortPlace } from '../layout/format';
 import { Code, LEVELS, callAt, cellsOf, codeOf, firstFrom, laneOf, levelColor, unknownColor } from '../layout/logical';
+import type { Cells } from '../layout/logical';
 import { orderOf } from '../layout/order';
 import type { Order } from '../layout/order';
 import { packed } from '../layout/raster';
@@ -59,7 +60,7 @@ class LogicalView implements ViewInstance {
   private asked = '';
   private problem = ''; // why there is nothing
   private keyOf = '';
-  private picture: { key: string; image: HTMLCanvasElement } | null = null;
+  private picture: { key: string; cells: Cells; image: HTMLCanvasElement } | null = null;
   private lanes: number[] = []; // by row
   private rowOf = new Int32Array(0); // by lane; -1: it has none
   private order = '';
@@ -358,15 +359,18 @@ class LogicalView implements ViewInstance {
     const ratio = Math.min(2, devicePixelRatio || 1);
     const seen = visibleRows(rows, this.plotHeight());
     const key = JSON.stringify([from, to, rows, this.size, theme.dark, this.order]);
-    const c = cellsOf(l, this.rowOf, {
-      from,
-      to,
-      rowFrom: Math.max(0, seen.first),
-      rowTo: seen.last + 1,
-      columnsMax: Math.round(this.plotWidth() * ratio),
-      linesMax: Math.round(this.plotHeight() * ratio),
-    });
-    if (this.picture?.key !== key) this.picture = { key, image: this.imageOf(c.code, c.columns, c.lines) };
+    if (this.picture?.key !== key) {
+      const cells = cellsOf(l, this.rowOf, {
+        from,
+        to,
+        rowFrom: Math.max(0, seen.first),
+        rowTo: seen.last + 1,
+        columnsMax: Math.round(this.plotWidth() * ratio),
+        linesMax: Math.round(this.plotHeight() * ratio),
+      });
+      this.picture = { key, cells, image: this.imageOf(cells) };
+    }
+    const c = this.picture.cells;
     const top = (row: number) => AXIS + yOf(rows, row);
     const [x1, x2] = [this.x(c.from), this.x(c.to)];
     g.imageSmoothingEnabled = false;
@@ -383,7 +387,7 @@ class LogicalView implements ViewInstance {
     for (let row = seen.first; row <= seen.last; row++) gap(top(row) + rows.pad + rows.bar, top(row + 1) + rows.pad);
   }
 
-  private imageOf(code: Uint8Array, columns: number, lines: number): HTMLCanvasElement {
+  private imageOf({ code, columns, lines }: Cells): HTMLCanvasElement {
     const theme = this.app.theme();
     const [idle, text] = [hex(theme.idle), hex(theme.text)];
     const faint = idle.map((v, k) => v + (text[k]! - v) * 0.06) as typeof idle;

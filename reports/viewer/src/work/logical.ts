@@ -1,6 +1,7 @@
 // logical.ts - logical time in an interval: its calls, what each had to wait for as the file tells it, then their steps and lateness
 // (model/logical.ts). In: chunks of calls, messages, wait states.  Out: columns, a call each, by lane and step.
 import type { Entry } from '../decode/layout';
+import type { Links } from '../decode/links';
 import { Flag, NOWHERE } from '../decode/records';
 import type { EventChunk, Segment } from '../decode/records';
 import { runOf } from '../decode/positions';
@@ -176,7 +177,6 @@ class Causes {
 
   async ofMessages(e: Entry, signal: AbortSignal): Promise<void> {
     const { g } = this;
-    const c = await g.trace.messages(e, signal); // works out times
     const { links } = await g.trace.linked(e, signal);
     for (let i = 0; i < links.count; i++) {
       const send = g.callAt(links.send, i);
@@ -184,15 +184,26 @@ class Causes {
       if (this.add(received, send, 1)) this.messages.push([send, received]);
       const sent = g.callAt(links.sent, i);
       const receive = g.callAt(links.receive, i);
-      if (sent >= 0 && this.waited(sent, send, receive, c.recvStart[i]!, c.bytes[i]!)) this.add(sent, receive, 1);
+      if (sent >= 0 && this.waited(sent, send, receive, send < 0 ? 0 : this.bytesOf(links, i, send)))
+        this.add(sent, receive, 1);
     }
   }
 
+  /** Of a message: those of what it was prepared with, or of the call that sent it. */
+  private bytesOf(links: Links, i: number, send: number): number {
+    const { g } = this;
+    const of = g.signaturesOf(send);
+    const { meta } = g.trace;
+    const rank = g.trace.rankOfLane(g.positions.lane[send]!);
+    const prepared = links.signature[i]!;
+    return of.messageBytes[prepared < 0 ? g.signature[send]! : of.first[rank % meta.groupRanks]! + prepared] ?? 0;
+  }
+
   /** Whether the call that was over when a message was sent had to wait for its receive. */
-  private waited(sent: number, send: number, receive: number, recvStart: number, bytes: number): boolean {
+  private waited(sent: number, send: number, receive: number, bytes: number): boolean {
     const { start, end } = this.g;
     if (send >= 0 && /^MPI_I?Ssend/.test(this.g.opOf(send))) return true;
-    if (receive < 0 || !(start[sent]! < recvStart && end[sent]! >= recvStart)) return false;
+    if (receive < 0 || !(start[sent]! < start[receive]! && end[sent]! >= start[receive]!)) return false;
     return bytes > EAGER_BYTES || end[sent]! - start[sent]! > SEND_FIRST_NS + bytes * SEND_BYTE_NS;
   }
 
