@@ -28,7 +28,8 @@ CASES = {
 }
 
 # What one library does beside these: Open MPI answers as soon as it is called, MPICH when it is called again. Whether rank 2 looks at what
-# rank 1 sent before it has what it receives from rank 0 is chance, so late progress need not be there (tests/unit/postproc_blocking.c).
+# rank 1 sent before it has what it receives from rank 0 is chance, so late progress need not be there, or may be short
+# (tests/unit/postproc_blocking.c).
 MORE = {('small_sends', 'openmpi'): [('MPI_Send', 'late_progress', 1, 2)],
         ('comm_disconnect', 'openmpi'): [('MPI_Comm_disconnect', 'wait_at_comm_free', 1, 2)]}
 
@@ -49,7 +50,7 @@ def waited(analysis):
 
 def judge(t, place, case, analysis):
     found = waited(analysis)
-    expected = CASES[case] + [x for x in MORE.get((case, place.flavour), []) if case != 'small_sends' or x[:3] in found]
+    expected = CASES[case] + [x for x in MORE.get((case, place.flavour), []) if case != 'small_sends' or found.get(x[:3], (0, None))[0] > LATE_S - SLACK_S]
     for call, state, rank, causer in expected:
         seconds, whom = found.get((call, state, rank), (0, None))
         t.equal('%s under %s: rank %d waited in %s for rank %d (%s)' % (case, place.flavour, rank, call, causer, state), whom, causer)
