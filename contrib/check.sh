@@ -1,7 +1,7 @@
 #!/bin/bash
 # check.sh - install what the tests need, build, run all tests, end with one line "N passed, N failed".
 # In: Debian 12, root or sudo.  Out: build-check, build-asan; exit code 0 only when nothing failed.
-# What has a time limit or a launcher in it runs one after the other; what only computes, beside it in time that nobody else wants.
+# What has a time limit or a launcher in it runs one after the other; what only compiles, beside it in time that nobody else wants.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
@@ -103,14 +103,17 @@ build() {
 	quiet as_root meson install -C "$BUILD" --no-rebuild
 }
 
-# The sanitizers cannot be preloaded into foreign programs, so only unit tests run with them. What is read before it was
-# written, they do not see: so locals begin with a pattern, and the rooms that read files run under valgrind as well.
-check_sanitizers() {
+build_sanitizers() {
 	step "building with sanitizers in $ASAN"
 	configure "$ASAN" "${COMPILES[@]}" -Db_sanitize=address,undefined -Db_lundef=false -Dviewer=disabled \
 		'-Dc_args=-ftrivial-auto-var-init=pattern -fno-sanitize-recover=undefined'
 	quiet meson compile -C "$ASAN" unit-tests
-	meson_suite sanitizers "$ASAN" --suite unit
+}
+
+# The sanitizers cannot be preloaded into foreign programs, so only unit tests run with them. What is read before it was
+# written, they do not see: so locals begin with a pattern, and the rooms that read files run under valgrind as well.
+check_sanitizers() {
+	LSAN_OPTIONS="suppressions=$REPO/tests/unit/leaks.txt:print_suppressions=0" meson_suite sanitizers "$ASAN" --suite unit
 	meson_suite valgrind "$BUILD" --wrap "$REPO/contrib/valgrind.sh" -t 5 \
 		format collect postproc_record postproc_waits
 }
@@ -165,6 +168,7 @@ slurm_soak() {
 
 # Build, tracer and ten claims of Slurm in a root of Debian 13; skipped with its reason where none can be made. Its build only computes.
 check_debian13() {
+	renice -n 5 -p "$BASHPID" >>"$LOG" 2>&1 || true
 	step "the same on Debian 13"
 	script_suite debian13 "$REPO/contrib/check_on.sh" trixie
 }
@@ -269,28 +273,36 @@ source_checks() {
 	claim 10 "every release names the acquire that is its partner" "$REPO/contrib/check_partners.py"
 }
 
-# Tests that wait use a third of two processors; this takes what is left, and never a processor from them (sched(7), SCHED_IDLE). What
-# cannot be built on Debian 13 is said when its tests are to run.
-what_computes() {
+# Tests that wait leave more than half of two processors; this takes what is left, and never a processor from them (sched(7),
+# SCHED_IDLE). No test is in it: in that class one may get nothing for longer than its time limit. What cannot be built on Debian 13 is said
+# when its tests are to run.
+what_compiles() {
 	chrt --idle --pid 0 "$BASHPID" >>"$LOG" 2>&1 || renice -n 19 -p "$BASHPID" >>"$LOG" 2>&1 || true
-	check_sanitizers
+	build_sanitizers
 	check_scripts
 	"$REPO/contrib/check_on.sh" trixie build >"$BUILD/debian13_build.log" 2>&1 || true
 }
 
-# begin FUNCTION: in a shell and process group of its own, which ends with this one.
+# begin FUNCTION...: each in a shell and process group of its own, which ends with this one.
+declare -A BESIDE=()
 begin() {
+	local part
 	set -m
-	"$1" &
-	BESIDE=$!
+	for part in "$@"; do
+		"$part" &
+		BESIDE[$!]=$part
+	done
 	set +m
-	trap 'kill -TERM -$BESIDE 2>/dev/null' EXIT
+	trap 'kill -TERM $(jobs -p | sed s/^/-/) 2>/dev/null' EXIT
 }
 
-# The end of what has begun. If it died before it had counted its suites, that is a failure.
+# The end of what has begun. One that dies before it has counted its suites is a failure.
 end() {
-	step "waiting for what computes"
-	wait "$BESIDE" || echo "0 1 0 what_computes" >>"$COUNTS"
+	local part
+	for part in "${!BESIDE[@]}"; do
+		wait "$part" || echo "0 1 0 ${BESIDE[$part]}" >>"$COUNTS"
+	done
+	BESIDE=()
 	trap - EXIT
 }
 
@@ -316,13 +328,15 @@ main() {
 	build
 	servers
 	mpi_headers
-	[ "$TIER" = fast ] || begin what_computes
+	[ "$TIER" = fast ] || begin what_compiles
 	check_meson
 	if [ "$TIER" != fast ]; then
 		check_slurm
 		check_browser
+		step "waiting for what compiles"
 		end
-		check_debian13
+		begin check_sanitizers check_debian13
+		end
 	fi
 	[ "$TIER" != soak ] || check_packages
 	summary

@@ -82,15 +82,18 @@ a_missing_plugin_does_not_stop_jobs() {
 	return $rc
 }
 
-# A plugin says which Slurm it was compiled for, as SLURM_VERSION_NUMBER, and behind it which version of SPANK.
+# A plugin says which Slurm it was compiled for: SLURM_VERSION_NUMBER, under this name.
 of_another_series() { # PLUGIN TO
-	python3 - "$@" "$(as_user srun --version)" <<-'END'
-		import re, struct, sys
+	python3 - "$@" <<-'END'
+		import re, struct, subprocess, sys
 		data = bytearray(open(sys.argv[1], 'rb').read())
-		major, minor, micro = map(int, re.search(r'(\d+)\.(\d+)\.(\d+)', sys.argv[3]).groups())
-		at = data.find(struct.pack('<II', major << 16 | minor << 8 | micro, 1))
-		assert at >= 0, 'the plugin says no version'
-		data[at:at + 4] = struct.pack('<I', (major + 1) << 16 | minor << 8 | micro)
+		names = subprocess.run(['nm', '-D', sys.argv[1]], capture_output=True, text=True, check=True).stdout
+		address = int(re.search(r'^(\w+) \w plugin_version$', names, re.M).group(1), 16)
+		(first,), (n,) = struct.unpack_from('<Q', data, 32), struct.unpack_from('<H', data, 56) # program headers, elf(5)
+		loads = [struct.unpack_from('<IIQQQQ', data, first + 56 * i) for i in range(n)]
+		at, = (address - vaddr + offset for kind, _, offset, vaddr, _, size in loads if kind == 1 and vaddr <= address < vaddr + size)
+		version, = struct.unpack_from('<I', data, at)
+		struct.pack_into('<I', data, at, version + (1 << 16))
 		open(sys.argv[2], 'wb').write(data)
 	END
 }
