@@ -423,20 +423,20 @@ Test(drain, totals_go_on_in_the_next_region)
 	mpic_close(&r.file);
 }
 
-/* A hole of a TiB, with calls at the last signature that there can be and at the one behind it. */
+/* A hole that holds more of them than there can be, with calls at the last signature and at the one behind it. */
 Test(drain, totals_end_at_the_last_signature, .timeout = 60)
 {
-	const uint64_t tib = 1ull << 40;
+	const uint64_t hole = 4ull * MPIC_SIGS_MAX * sizeof(struct segment_total);
 	struct segfile *f = make_segfile();
 	_cleanup_buf_ struct buf payload = {0};
 	struct segment_total ends[2] = {{5, 50}, {7, 70}};
 	struct mpic_total t;
 	int fd = open(segfile_path, O_WRONLY | O_CLOEXEC);
-	cr_assert_eq(ftruncate(fd, (off_t)(FILE_BYTES + tib)), 0);
+	cr_assert_eq(ftruncate(fd, (off_t)(FILE_BYTES + hole)), 0);
 	cr_assert_eq(pwrite(fd, ends, sizeof(ends), (off_t)(FILE_BYTES + (MPIC_SIGS_MAX - 1) * sizeof(*ends))),
 		     (ssize_t)sizeof(ends));
 	close(fd);
-	f->regions[2] = (struct region){REGION_TOTALS, 0, FILE_BYTES, tib};
+	f->regions[2] = (struct region){REGION_TOTALS, 0, FILE_BYTES, hole};
 	struct result r = drain(true);
 	cr_assert_eq(mpic_read(&r.file, &r.file.blocks[0], &payload, NULL), 0);
 	struct cursor c = cursor_over(payload.data, payload.len_bytes);
