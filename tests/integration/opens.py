@@ -89,6 +89,9 @@ def bound_past(t, place):
         for end in ('open', 'closed'):
             words, who = [program, library, how, end], '%s, a library that is opened (%s) and left %s: ' % (place.flavour, how, end)
             plain, traced = place.plain(2, *words), place.traced(2, *words, name=how + end)
+            if how == 'deepbind' and end == 'closed' and b'UCX' in plain.stdout:
+                t.skip(who + 'what it had past the tracer is said', "the dlclose() that UCX puts into programs passes preloaded libraries by")
+                continue
             a = place.analysis(how + end)
             c, lacks = a['coverage'], how == 'deepbind'
             t.equal(who + 'the output is that of the untraced program', sorted(traced.stdout.splitlines()), sorted(plain.stdout.splitlines()))
