@@ -16,7 +16,7 @@ a_site_with_accounting_has_its_rules_applied_and_its_records_unchanged() {
 with_plugin_here() {
 	local PLUGSTACK
 	[ "$MOVED" = no ] || sed -i "s|\$|$(say_where_all_is)|" "$STATE/plugstack.conf"
-	sed -i "s|\$|$NO_TRACER|" "$STATE/plugstack.conf"
+	sed -i "s|\$|$NO_TRACER report_seconds=300|" "$STATE/plugstack.conf"
 	PLUGSTACK=$(cat "$STATE/plugstack.conf")
 	with_rules_by_account && with_rule_by_qos && with_job_records && with_accounts_of_jobs && with_records_of_jobs
 }
