@@ -1,7 +1,8 @@
 #!/bin/bash
 # check.sh - install what the tests need, build, run all tests, end with one line "N passed, N failed".
 # In: Debian 12, root or sudo.  Out: build-check, build-asan; exit code 0 only when nothing failed.
-# What has a time limit or a launcher in it runs one after the other; what only compiles, beside it in time that nobody else wants.
+# What only compiles runs beside the tests, in time that nobody else wants; sanitizers and Debian 13 beside the browser's. Not beside
+# Slurm's: agents and reports of that are of the idle class.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
@@ -113,8 +114,8 @@ build_sanitizers() {
 # The sanitizers cannot be preloaded into foreign programs, so only unit tests run with them. What is read before it was
 # written, they do not see: so locals begin with a pattern, and the rooms that read files run under valgrind as well.
 check_sanitizers() {
-	LSAN_OPTIONS="suppressions=$REPO/tests/unit/leaks.txt:print_suppressions=0" meson_suite sanitizers "$ASAN" --suite unit
-	meson_suite valgrind "$BUILD" --wrap "$REPO/contrib/valgrind.sh" -t 5 \
+	LSAN_OPTIONS="suppressions=$REPO/tests/unit/leaks.txt:print_suppressions=0" meson_suite sanitizers "$ASAN" --suite unit -t 4
+	meson_suite valgrind "$BUILD" --wrap "$REPO/contrib/valgrind.sh" -t 10 \
 		format collect postproc_record postproc_waits
 }
 
@@ -332,10 +333,10 @@ main() {
 	check_meson
 	if [ "$TIER" != fast ]; then
 		check_slurm
-		check_browser
 		step "waiting for what compiles"
 		end
 		begin check_sanitizers check_debian13
+		check_browser
 		end
 	fi
 	[ "$TIER" != soak ] || check_packages
