@@ -35,28 +35,42 @@ export function xOf(f: Frame, ns: number): number {
   return f.left + ((ns - f.state.from) / (f.state.to - f.state.from)) * f.width;
 }
 
-export function drawAxis(f: Frame): void {
-  const { g, theme, state } = f;
-  const step = tickStep((state.to - state.from) / f.width, 96);
+export interface Ticks {
+  x(at: number): number;
+  label(at: number): string;
+  room: number; // CSS pixels of a label
+  bottom: number; // where their lines end
+}
+
+/** Ticks of an axis above the rows, each labelled where there is room, and the line below them. */
+export function drawTicks(f: Frame, all: readonly number[], t: Ticks): void {
+  const { g, theme } = f;
   g.font = FONT;
   g.textBaseline = 'middle';
   g.textAlign = 'left';
-  for (const t of ticks(state.from, state.to, step)) {
-    const x = Math.round(xOf(f, t)) + 0.5;
+  for (const at of all) {
+    const x = Math.round(t.x(at)) + 0.5;
     if (x < f.left - 1) continue;
     g.strokeStyle = theme.line;
     g.beginPath();
     g.moveTo(x, AXIS - 7);
-    g.lineTo(x, AXIS + f.height);
+    g.lineTo(x, t.bottom);
     g.stroke();
     g.fillStyle = theme.dim;
-    if (x + 60 < f.left + f.width) g.fillText(moment(t, step), x + 5, AXIS / 2);
+    if (x + t.room < f.left + f.width) g.fillText(t.label(at), x + 5, AXIS / 2);
   }
   g.strokeStyle = theme.line;
   g.beginPath();
   g.moveTo(0, AXIS - 0.5);
   g.lineTo(f.left + f.width, AXIS - 0.5);
   g.stroke();
+}
+
+export function drawAxis(f: Frame): void {
+  const { from, to } = f.state;
+  const step = tickStep((to - from) / f.width, 96);
+  const label = (ns: number) => moment(ns, step);
+  drawTicks(f, ticks(from, to, step), { x: (ns) => xOf(f, ns), label, room: 60, bottom: AXIS + f.height });
 }
 
 /** Grey out what lies before the start and after the end of the run. */

@@ -1,28 +1,27 @@
 // logical.ts - logical time: calls by their step, a row a thread, coloured by how late they end there. After Ravel (Isaacs et al., IEEE TVCG 20,
 // 2014). In: steps of the interval that all views show, by the worker.  Out: one canvas.
+import { rankOfLane } from '../decode/meta';
 import { AXIS, drawRanks, marginOf } from '../draw/axis';
-import type { Frame } from '../draw/axis';
 import { FONT, h, paper } from '../draw/dom';
 import type { Size } from '../draw/dom';
 import { latenessKey } from '../draw/lateness_key';
+import { LogicalCells, drawMessages, drawSteps, hasLines, messagesInView, outlineCall } from '../draw/logical';
+import type { LogicalFrame } from '../draw/logical';
 import { onlyTotals } from '../draw/only_totals';
 import { button, checkBox } from '../draw/tools';
 import type { Control } from '../draw/tools';
-import { css, hex, rankColor } from '../layout/color';
-import { count, duration, exactMoment, plural, shortPlace } from '../layout/format';
-import { Code, LEVELS, callAt, cellsOf, codeOf, firstFrom, laneOf, levelColor, unknownColor } from '../layout/logical';
-import type { Cells } from '../layout/logical';
+import { count, plural } from '../layout/format';
+import { callAt, firstFrom, laneOf } from '../layout/logical';
+import { callInWords, laneName, lateSites, logicalSheet, shownInWords } from '../layout/logical_words';
 import { orderOf } from '../layout/order';
 import type { Order } from '../layout/order';
-import { packed } from '../layout/raster';
-import { FIT_MAX, ROW_MAX, rowAt, rowsOf, visibleRows, yOf } from '../layout/rows';
+import { FIT_MAX, ROW_MAX, rowAt, rowsOf, visibleRows } from '../layout/rows';
 import type { Rows } from '../layout/rows';
-import { tickStep, ticks } from '../layout/ticks';
 import { isFiltering } from '../model/filter';
-import { LOGICAL_CALLS_MAX, UNKNOWN, placeOf } from '../model/logical';
+import { LOGICAL_CALLS_MAX, placeOf } from '../model/logical';
 import type { Logical } from '../model/logical';
 import type { Thing } from '../model/picked';
-import type { Cell, Sheet } from '../model/sheet';
+import type { Sheet } from '../model/sheet';
 import { FILE_ROWS } from './call_sheet';
 import { LogicalPointer } from './logical_pointer';
 import type { App, View, ViewInstance } from './view';
@@ -37,12 +36,8 @@ interface LogicalState {
 }
 
 const ID = 'logical';
-const LINES_MAX = 2000; // messages drawn
-const LINES_FROM = 6; // CSS pixels of a cell: in narrower ones lines would hide the colours
 const STEP_WIDTH_MAX = 64; // CSS pixels
 const STEP_LEAST = 4; // steps shown
-const GAP_FROM = 7; // CSS pixels of a cell that has a gap beside it
-const SITES_SHOWN = 3;
 
 const HELP =
   'Calls by logical step and rank, coloured by lateness. Arrow keys move between calls, Enter selects one in all views, plus and minus zoom, ' +
@@ -60,14 +55,15 @@ class LogicalView implements ViewInstance {
   private asked = '';
   private problem = ''; // why there is nothing
   private keyOf = '';
-  private picture: { key: string; cells: Cells; image: HTMLCanvasElement } | null = null;
+  private readonly cells = new LogicalCells();
   private lanes: number[] = []; // by row
   private rowOf = new Int32Array(0); // by lane; -1: it has none
   private order = '';
   private size: Size = { width: 100, height: 100 };
   private cursor = -1; // the call that is looked at
   private followed = '';
-  private lines = 0;
+  private lines = 0; // messages in view
+  private hasLines = false;
 
   constructor(
     private readonly app: App,
@@ -138,7 +134,6 @@ class LogicalView implements ViewInstance {
   private take(l: Logical): void {
     const isOther = this.l !== null && (this.l.from !== l.from || this.l.to !== l.to);
     this.l = l;
-    this.picture = null;
     this.order = '';
     this.followed = '';
     if (isOther) this.cursor = -1;
@@ -164,22 +159,10 @@ class LogicalView implements ViewInstance {
         if (l.laneFirst[lane + 1]! > l.laneFirst[lane]! || lane === meta.firstLane[rank])
           this.rowOf[lane] = this.lanes.push(lane) - 1;
     }
-    this.picture = null;
   }
 
   private rankOf(lane: number): number {
-    const { firstLane } = this.app.session.meta;
-    let [low, high] = [0, firstLane.length - 1];
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (firstLane[middle]! <= lane) low = middle;
-      else high = middle;
-    }
-    return low;
-  }
-
-  private threadOf(lane: number): number {
-    return lane - this.app.session.meta.firstLane[this.rankOf(lane)]!;
+    return rankOfLane(this.app.session.meta, lane);
   }
 
   // ---- where ----
@@ -215,11 +198,6 @@ class LogicalView implements ViewInstance {
   private span(): number {
     const [from, to] = this.shown();
     return to - from;
-  }
-
-  private x(step: number): number {
-    const [from, to] = this.shown();
-    return this.left() + ((step - from) / (to - from)) * this.plotWidth();
   }
 
   private stepAt(x: number): number {
@@ -291,187 +269,38 @@ class LogicalView implements ViewInstance {
     const { l } = this;
     this.lines = 0;
     if (!l || l.tooMany > 0) return;
+    const f = this.frame(g, l);
     g.font = FONT;
-    this.drawAxis(g);
+    drawSteps(f);
     g.save();
     g.beginPath();
-    g.rect(this.left(), AXIS, this.plotWidth(), this.plotHeight());
+    g.rect(f.left, AXIS, f.width, f.height);
     g.clip();
-    this.drawCells(g, l);
-    if (this.state().messages) this.drawMessages(g, l);
-    for (const call of this.marked()) this.outline(g, call, 2);
-    if (this.cursor >= 0) this.outline(g, this.cursor, 1.25);
+    this.cells.draw(f, this.order);
+    if (this.state().messages) this.drawLines(f);
+    for (const call of this.marked()) outlineCall(f, call, 2);
+    if (this.cursor >= 0) outlineCall(f, this.cursor, 1.25);
     g.restore();
-    drawRanks(this.frame(g), this.app.session.nodes);
+    drawRanks(f, this.app.session.nodes);
   }
 
-  private frame(g: CanvasRenderingContext2D): Frame {
-    const labels = this.lanes.map((lane) => {
-      const thread = this.threadOf(lane);
-      return thread === 0 ? String(this.rankOf(lane)) : `${this.rankOf(lane)}.${thread}`;
-    });
+  private drawLines(f: LogicalFrame): void {
+    const messages = messagesInView(f);
+    this.lines = messages.length;
+    this.hasLines = hasLines(f, messages.length);
+    if (this.hasLines) drawMessages(f, messages);
+  }
+
+  private frame(g: CanvasRenderingContext2D, l: Logical): LogicalFrame {
+    const { session, store } = this.app;
+    const [from, to] = this.shown();
     return {
-      g,
-      rows: this.rows(),
+      ...{ g, l, from, to, rows: this.rows(), rowOf: this.rowOf },
       members: this.lanes.map((lane) => [this.rankOf(lane)]),
-      labels,
-      rowOf: this.rowOf,
-      left: this.left(),
-      width: this.plotWidth(),
-      height: this.plotHeight(),
-      state: this.app.store.state,
-      theme: this.app.theme(),
-      runtime: this.app.session.meta.runtime,
+      labels: this.lanes.map((lane) => laneName(session.meta, lane)),
+      ...{ left: this.left(), width: this.plotWidth(), height: this.plotHeight() },
+      ...{ state: store.state, theme: this.app.theme(), runtime: session.meta.runtime },
     };
-  }
-
-  private drawAxis(g: CanvasRenderingContext2D): void {
-    const theme = this.app.theme();
-    const [from, to] = this.shown();
-    const each = tickStep(this.span() / this.plotWidth(), 64);
-    const cell = this.plotWidth() / this.span();
-    g.textBaseline = 'middle';
-    g.textAlign = 'right';
-    g.fillStyle = theme.dim;
-    g.fillText('step', this.left() - 12, AXIS / 2);
-    for (const step of ticks(from, to, each)) {
-      if (step < 1 || step > (this.l?.steps ?? 0)) continue;
-      const x = this.x(step) + Math.min(cell / 2, 4);
-      g.strokeStyle = theme.line;
-      g.beginPath();
-      g.moveTo(Math.round(x) + 0.5, AXIS - 7);
-      g.lineTo(Math.round(x) + 0.5, AXIS);
-      g.stroke();
-      g.textAlign = 'left';
-      if (x >= this.left() - 1 && x + 36 < this.left() + this.plotWidth()) g.fillText(count(step), x + 5, AXIS / 2);
-    }
-    g.strokeStyle = theme.line;
-    g.beginPath();
-    g.moveTo(0, AXIS - 0.5);
-    g.lineTo(this.left() + this.plotWidth(), AXIS - 0.5);
-    g.stroke();
-  }
-
-  private drawCells(g: CanvasRenderingContext2D, l: Logical): void {
-    const theme = this.app.theme();
-    const rows = this.rows();
-    const [from, to] = this.shown();
-    const ratio = Math.min(2, devicePixelRatio || 1);
-    const seen = visibleRows(rows, this.plotHeight());
-    const key = JSON.stringify([from, to, rows, this.size, theme.dark, this.order]);
-    if (this.picture?.key !== key) {
-      const cells = cellsOf(l, this.rowOf, {
-        from,
-        to,
-        rowFrom: Math.max(0, seen.first),
-        rowTo: seen.last + 1,
-        columnsMax: Math.round(this.plotWidth() * ratio),
-        linesMax: Math.round(this.plotHeight() * ratio),
-      });
-      this.picture = { key, cells, image: this.imageOf(cells) };
-    }
-    const c = this.picture.cells;
-    const top = (row: number) => AXIS + yOf(rows, row);
-    const [x1, x2] = [this.x(c.from), this.x(c.to)];
-    g.imageSmoothingEnabled = false;
-    g.drawImage(this.picture.image, x1, top(c.rowFrom), x2 - x1, top(c.rowTo) - top(c.rowFrom));
-    g.imageSmoothingEnabled = true;
-    g.fillStyle = theme.paper;
-    const cell = this.plotWidth() / this.span();
-    if (cell >= GAP_FROM)
-      for (let step = Math.floor(from); step <= to; step++)
-        g.fillRect(this.x(step + 1) - 1, AXIS, 1, this.plotHeight());
-    if (rows.height < GAP_FROM) return;
-    const gap = (from: number, to: number) => g.fillRect(this.left(), from, this.plotWidth(), to - from);
-    gap(AXIS, top(seen.first) + rows.pad);
-    for (let row = seen.first; row <= seen.last; row++) gap(top(row) + rows.pad + rows.bar, top(row + 1) + rows.pad);
-  }
-
-  private imageOf({ code, columns, lines }: Cells): HTMLCanvasElement {
-    const theme = this.app.theme();
-    const [idle, text] = [hex(theme.idle), hex(theme.text)];
-    const faint = idle.map((v, k) => v + (text[k]! - v) * 0.06) as typeof idle;
-    const colors = [0, packed(faint), packed(unknownColor(idle, text))];
-    for (let level = 0; level < LEVELS; level++) colors.push(packed(levelColor(level)));
-    const pixels = Uint32Array.from(code, (x) => colors[x]!);
-    const image = document.createElement('canvas');
-    [image.width, image.height] = [columns, lines];
-    const data = new ImageData(new Uint8ClampedArray(pixels.buffer), columns, lines);
-    image.getContext('2d')!.putImageData(data, 0, 0);
-    return image;
-  }
-
-  /** Of which an end is in view. */
-  private messagesInView(l: Logical): number[] {
-    const [from, to] = this.shown();
-    const rows = visibleRows(this.rows(), this.plotHeight());
-    const inRows = (call: number) => {
-      const row = this.rowOf[laneOf(l, call)]!;
-      return row >= rows.first && row <= rows.last;
-    };
-    const found: number[] = [];
-    for (let i = 0; i < l.messageFrom.length && found.length <= LINES_MAX; i++) {
-      const [a, b] = [l.messageFrom[i]!, l.messageTo[i]!];
-      if (l.step[b]! + 1 < from || l.step[a]! > to || (l.hidden[a] === 1 && l.hidden[b] === 1)) continue;
-      if (inRows(a) || inRows(b)) found.push(i);
-    }
-    return found;
-  }
-
-  /** Whether messages in view are few enough to be seen beside the cells. */
-  private hasLines(): boolean {
-    return this.lines <= LINES_MAX && this.plotWidth() / this.span() >= LINES_FROM;
-  }
-
-  private drawMessages(g: CanvasRenderingContext2D, l: Logical): void {
-    const found = this.messagesInView(l);
-    this.lines = found.length;
-    if (!this.hasLines()) return;
-    const { dark, paper: ground } = this.app.theme();
-    for (const i of found) {
-      const [a, b] = [this.middle(l.messageFrom[i]!), this.middle(l.messageTo[i]!)];
-      const rank = this.rankOf(laneOf(l, l.messageFrom[i]!));
-      for (const [width, color] of [
-        [3, ground],
-        [1.25, css(rankColor(rank, dark))],
-      ] as const) {
-        g.lineWidth = width;
-        g.strokeStyle = color;
-        g.beginPath();
-        g.moveTo(a.x, a.y);
-        g.lineTo(b.x, b.y);
-        g.stroke();
-      }
-      g.fillStyle = css(rankColor(rank, dark));
-      g.beginPath();
-      g.arc(b.x, b.y, 2.5, 0, 2 * Math.PI);
-      g.fill();
-    }
-    g.lineWidth = 1;
-  }
-
-  private middle(call: number): { x: number; y: number } {
-    const rows = this.rows();
-    const y = AXIS + yOf(rows, this.rowOf[laneOf(this.l!, call)]!) + rows.height / 2;
-    return { x: this.x(this.l!.step[call]! + 0.5), y };
-  }
-
-  private outline(g: CanvasRenderingContext2D, call: number, width: number): void {
-    const rows = this.rows();
-    const theme = this.app.theme();
-    const step = this.l!.step[call]!;
-    const [x1, x2] = [this.x(step), this.x(step + 1)];
-    const y = AXIS + yOf(rows, this.rowOf[laneOf(this.l!, call)]!) + (rows.height >= GAP_FROM ? rows.pad : 0);
-    const tall = Math.max(4, rows.height >= GAP_FROM ? rows.bar : rows.height);
-    for (const [wide, color] of [
-      [width + 2, theme.paper],
-      [width, theme.text],
-    ] as const) {
-      g.lineWidth = wide;
-      g.strokeStyle = color;
-      g.strokeRect(x1 - 1, y - 1, Math.max(4, x2 - x1) + 1, tall + 2);
-    }
-    g.lineWidth = 1;
   }
 
   // ---- words ----
@@ -494,7 +323,7 @@ class LogicalView implements ViewInstance {
       logicalSteps: l?.steps ?? 0,
       logicalMost: l?.most ?? 0,
       logicalLate: l?.sites.reduce((sum, x) => sum + x.totalNs, 0) ?? 0,
-      logicalLines: this.hasLines() ? this.lines : 0,
+      logicalLines: this.hasLines ? this.lines : 0,
       logicalTooMany: l?.tooMany ?? 0,
       logicalMarked: new Set(this.marked()).size,
       logicalShown: this.shown(),
@@ -506,22 +335,10 @@ class LogicalView implements ViewInstance {
 
   private words(l: Logical): string {
     const { filter, filterText, picked } = this.app.store.state;
-    if (l.tooMany > 0) return `about ${plural(l.tooMany, 'call')}: too many for logical time`;
-    const compared = l.sites.reduce((sum, x) => sum + x.calls, 0);
-    const total = l.sites.reduce((sum, x) => sum + x.totalNs, 0);
-    const parts = [
-      `${plural(l.step.length, 'call')} at ${plural(l.steps, 'step')}, counted from the beginning of the interval`,
-      compared === 0
-        ? 'no call could be compared with another'
-        : l.most === 0
-          ? `${count(compared)} compared, nobody is late`
-          : `${count(compared)} compared: ${duration(total)} late in all, at most ${duration(l.most)}`,
-    ];
-    if (isFiltering(filter)) parts.push(`only ${filterText} in colour`);
-    if (this.lines > 0 && !this.hasLines()) parts.push('zoom in to see messages');
-    if (l.outside > 0) parts.push(`${plural(l.outside, 'wait')} left out: for calls outside of the interval`);
-    if (l.leftOut > 0) parts.push(`${plural(l.leftOut, 'wait')} left out: clocks or records contradict`);
-    if (picked !== '' && this.app.picked() !== null && this.marked().length === 0)
+    const parts = shownInWords(l);
+    if (l.tooMany === 0 && isFiltering(filter)) parts.push(`only ${filterText} in colour`);
+    if (this.lines > 0 && !this.hasLines) parts.push('zoom in to see messages');
+    if (l.tooMany === 0 && picked !== '' && this.app.picked() !== null && this.marked().length === 0)
       parts.push('what is selected is not in it');
     return parts.join('; ');
   }
@@ -529,50 +346,15 @@ class LogicalView implements ViewInstance {
   private updateKey(): void {
     const { l } = this;
     const theme = this.app.theme();
-    const { sites } = l ?? { sites: [] };
     const key = JSON.stringify([l?.from, l?.to, l?.most, theme.dark, isFiltering(this.app.store.state.filter)]);
     if (key === this.keyOf) return;
     this.keyOf = key;
-    const late = sites.filter((x) => x.totalNs > 0).slice(0, SITES_SHOWN);
-    const words = late.map((x) => `${this.siteName(x.site)} ${duration(x.totalNs)}`).join(', ');
+    const words = l ? lateSites(l, this.app.session) : '';
     this.key.replaceChildren(
       ...latenessKey(l?.most ?? 0, theme),
       h('span', { class: 'key' }, h('span', { class: 'line-key' }), 'message, in its sender’s colour'),
       ...(words === '' ? [] : [h('span', { class: 'late-sites' }, `late in all: ${words}`)]),
     );
-  }
-
-  private siteName(site: number): string {
-    const s = this.app.session.callSites.get(site);
-    return s ? `${s.op}${s.place ? ` ${shortPlace(s.place)}` : ''}` : 'unknown call site';
-  }
-
-  private lateInWords(call: number): string {
-    const late = this.l!.late[call]!;
-    const op = this.app.session.meta.ops[this.l!.op[call]!] ?? '';
-    if (/^MPI_(Init|Finalize)/.test(op)) return 'not known: starting up and shutting down are no part of the run';
-    if (late === UNKNOWN) return 'not known: no other call of its site at this step';
-    return late === 0 ? '0: the earliest of its site at this step' : `${duration(late)} after the earliest of its site`;
-  }
-
-  private describe(call: number): { title: string; rows: [string, string][] } {
-    const l = this.l!;
-    const lane = laneOf(l, call);
-    const rank = this.rankOf(lane);
-    const node = this.app.session.nodes[rank];
-    const s = this.app.session.callSites.get(l.site[call]!);
-    const rows: [string, string][] = [
-      ['rank', node ? `${rank} on ${node}` : String(rank)],
-      ['thread', this.app.session.meta.threads > 1 ? String(this.threadOf(lane)) : ''],
-      ['step', count(l.step[call]!)],
-      ['late by', this.lateInWords(call)],
-      ['start', exactMoment(l.start[call]!)],
-      ['duration', duration(l.end[call]! - l.start[call]!)],
-      ['call site', s?.place ?? ''],
-      ['', codeOf(l, call) === Code.Hidden ? 'hidden by the filter' : ''],
-    ];
-    const title = this.app.session.meta.ops[l.op[call]!] ?? '?';
-    return { title, rows: rows.filter(([, value]) => value !== '') };
   }
 
   // ---- what is picked ----
@@ -622,7 +404,7 @@ class LogicalView implements ViewInstance {
   private hover(x: number, y: number, at: { x: number; y: number }): void {
     const call = this.callUnder(x, y);
     this.canvas.style.cursor = call >= 0 || x < this.left() ? 'pointer' : '';
-    if (call >= 0) this.app.tooltip.show(this.describe(call), at.x, at.y);
+    if (call >= 0) this.app.tooltip.show(callInWords(this.l!, call, this.app.session), at.x, at.y);
     else this.app.tooltip.hide();
     if (call === this.cursor) return;
     this.cursor = call;
@@ -649,7 +431,7 @@ class LogicalView implements ViewInstance {
   private moveTo(call: number): void {
     this.cursor = call;
     this.reveal(call);
-    const tip = this.describe(call);
+    const tip = callInWords(this.l!, call, this.app.session);
     this.app.announce(`${tip.title}: ${tip.rows.map(([k, v]) => `${k} ${v}`).join(', ')}`);
     this.app.redraw();
   }
@@ -708,43 +490,14 @@ class LogicalView implements ViewInstance {
   // ---- files ----
 
   sheet(): Sheet {
-    const { l } = this;
-    const { session } = this.app;
-    const columns = [
-      { name: 'step', title: 'step' },
-      { name: 'rank', title: 'rank' },
-      { name: 'thread', title: 'thread' },
-      { name: 'operation', title: 'operation' },
-      { name: 'call_site', title: 'call site' },
-      { name: 'late_ns', title: 'late by', show: (v: Cell) => (v === null ? 'not known' : duration(Number(v))) },
-      { name: 'start_ns', title: 'start', show: (v: Cell) => exactMoment(Number(v)) },
-      { name: 'duration_ns', title: 'duration', show: (v: Cell) => duration(Number(v)) },
-    ];
-    if (!l || l.tooMany > 0) return { title: 'Logical time', note: this.note.textContent ?? '', columns, rows: [] };
+    const l = this.l && this.l.tooMany === 0 ? this.l : null;
     const [from, to] = this.shown();
     const seen = visibleRows(this.rows(), this.plotHeight());
     const calls: number[] = [];
-    for (const lane of this.lanes.slice(seen.first, seen.last + 1))
-      for (let call = firstFrom(l, lane, Math.floor(from)); call < l.laneFirst[lane + 1]! && l.step[call]! < to; call++)
-        if (l.hidden[call] === 0) calls.push(call);
-    calls.sort((a, b) => l.step[a]! - l.step[b]! || a - b);
-    const rows = calls.slice(0, FILE_ROWS).map((call): Cell[] => {
-      const lane = laneOf(l, call);
-      const late = l.late[call]!;
-      return [
-        l.step[call]!,
-        this.rankOf(lane),
-        this.threadOf(lane),
-        session.meta.ops[l.op[call]!] ?? '?',
-        session.callSites.get(l.site[call]!)?.place ?? '',
-        late === UNKNOWN ? null : late,
-        l.start[call]!,
-        l.end[call]! - l.start[call]!,
-      ];
-    });
-    const some =
-      calls.length > rows.length ? `; the first ${count(rows.length)} of ${plural(calls.length, 'call')}` : '';
-    return { title: 'Logical time', note: `${this.words(l)}${some}`, columns, rows };
+    for (const lane of l ? this.lanes.slice(seen.first, seen.last + 1) : [])
+      for (let i = firstFrom(l!, lane, Math.floor(from)); i < l!.laneFirst[lane + 1]! && l!.step[i]! < to; i++)
+        if (l!.hidden[i] === 0) calls.push(i);
+    return logicalSheet(l, calls, this.app.session, this.note.textContent ?? '', FILE_ROWS);
   }
 }
 
