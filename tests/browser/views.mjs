@@ -526,6 +526,12 @@ async function testLogical(browser, t) {
   await page.close();
 }
 
+/** Those that need neither a protocol nor samples. */
+const PLAIN_VIEWS = [
+  ...['timeline', 'analysis', 'tables', 'distribution', 'matrix'],
+  ...['circle', 'states', 'compare', 'logical'],
+];
+
 /** For who cannot see it, or not well. */
 async function testBarriers(browser, t) {
   for (const colorScheme of ['light', 'dark']) {
@@ -546,17 +552,7 @@ async function testKeys(browser, t) {
   const page = await t.newPage(browser, { reducedMotion: 'reduce' });
   await t.check('every control of every view is reached by Tab, and has a name', async () => {
     await t.pick(page, t.small);
-    for (const id of [
-      'timeline',
-      'analysis',
-      'tables',
-      'distribution',
-      'matrix',
-      'circle',
-      'states',
-      'compare',
-      'logical',
-    ]) {
+    for (const id of PLAIN_VIEWS) {
       await view(page, t, id);
       const nameless = await page.evaluate(() =>
         [...document.querySelectorAll('button, select, input, canvas, [tabindex]')]
@@ -630,18 +626,7 @@ async function testTouch(browser, t) {
     t.truth(after.to - after.from < 0.7 * (before.to - before.from), `${after.to - after.from} ns`);
     const middle = (after.from + after.to) / 2; // and so near that times have most digits
     await page.evaluate((at) => globalThis.mpitrace.store.set({ from: at - 2e4, to: at + 2e4 }), middle);
-    for (const id of [
-      'timeline',
-      'analysis',
-      'tables',
-      'distribution',
-      'matrix',
-      'circle',
-      'states',
-      'machine',
-      'compare',
-      'logical',
-    ]) {
+    for (const id of [...PLAIN_VIEWS, 'machine']) {
       await page.evaluate((name) => globalThis.mpitrace.store.set({ view: name }), id);
       await t.settled(page);
       t.same(await page.evaluate(() => document.documentElement.scrollWidth), 400, id);
