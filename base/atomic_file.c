@@ -107,7 +107,7 @@ void atomic_file_sweep(const char *path)
 /* Does what is there begin as a recording does, or as an analysed trace (format/)? Then it may have cost hours. */
 static bool holds_trace(const char *path, bool analysed_may_go)
 {
-	static const char recording[8] = "mpic\r\n\x1a\n", analysed[8] = "\x89MPIX\r\n\x1a";
+	static const char recording[] = "mpic\r\n\x1a\n", analysed[] = "\x89MPIX\r\n\x1a";
 	char begins[8] = "";
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	bool whole = fd >= 0 && read(fd, begins, sizeof(begins)) == (ssize_t)sizeof(begins);
