@@ -1,7 +1,8 @@
 /* types.c - datatypes: number, size and signature of each handle.
  * In: the constructors, as they are called: a type follows from those it is made of.  Out: type_find().
- * Types that nobody saw being made (predefined ones, copies of MPI_Type_get_contents) are asked for at their first
- * use. */
+ * Predefined types are asked for at their first use. Others that nobody saw being made (copies of
+ * MPI_Type_get_contents, those that a Fortran layer makes by itself) each time: nobody would see them being freed, and
+ * the next one has their handle. */
 #include "pmpi/types.h"
 
 #include "format/mpic.h"
@@ -113,26 +114,37 @@ static uint64_t size_of(MPI_Datatype type)
 }
 
 /* Ask MPI for everything. */
-static void resolve(MPI_Datatype type)
+static struct entry resolve(MPI_Datatype type)
 {
 	struct meaning m = {.size_bytes = size_of(type), .sig = typesig_of(type)};
 	int len = 0;
 	if (pmpi.MPI_Type_get_name(type, m.name, &len) == MPI_SUCCESS && len > 0)
 		m.name_bytes = (uint32_t)len;
-	enter(type, m.size_bytes, m.sig, id_of(&m));
+	return (struct entry){m.size_bytes, m.sig, id_of(&m)};
 }
 
+static void enter_resolved(MPI_Datatype type)
+{
+	struct entry t = resolve(type);
+	enter(type, t.size_bytes, t.sig, t.id);
+}
+
+static struct entry unseen; /* asked for the last time */
+
+/* It holds until the next call of this. */
 static const struct entry *find(MPI_Datatype type)
 {
 	uint32_t index;
-	if (!handle_map_find(&by_handle, type_bits(type), &index)) {
-		if (by_handle.used >= TYPES_MAX)
-			return NULL;
-		resolve(type);
-		if (!handle_map_find(&by_handle, type_bits(type), &index))
-			return NULL;
+	if (handle_map_find(&by_handle, type_bits(type), &index))
+		return &entries[index];
+	if (by_handle.used >= TYPES_MAX)
+		return NULL;
+	if (!typesig_is_predefined(type)) {
+		unseen = resolve(type);
+		return &unseen;
 	}
-	return &entries[index];
+	enter_resolved(type);
+	return handle_map_find(&by_handle, type_bits(type), &index) ? &entries[index] : NULL;
 }
 
 struct type_view type_find_slow(MPI_Datatype type)
@@ -143,7 +155,8 @@ struct type_view type_find_slow(MPI_Datatype type)
 	tables_lock();
 	const struct entry *t = find(type);
 	if (t != NULL) {
-		handle_cache_put(&type_cache, type_bits(type), t->id, t->size_bytes, 0);
+		if (t != &unseen)
+			handle_cache_put(&type_cache, type_bits(type), t->id, t->size_bytes, 0);
 		view = (struct type_view){t->id, t->size_bytes};
 	} else {
 		view.size_bytes = size_of(type);
@@ -175,7 +188,7 @@ void type_made(MPI_Datatype oldtype, MPI_Datatype newtype)
 		const struct product *p = product_of(old, size_bytes / old->size_bytes);
 		enter(newtype, size_bytes, p->all, p->id);
 	} else {
-		resolve(newtype);
+		enter_resolved(newtype);
 	}
 	tables_unlock();
 }
@@ -199,7 +212,7 @@ void type_made_struct(MPI_Count count, const void *blocklengths, bool wide, cons
 		m.size_bytes = size_of(newtype);
 		enter(newtype, m.size_bytes, m.sig, id_of(&m));
 	} else {
-		resolve(newtype);
+		enter_resolved(newtype);
 	}
 	tables_unlock();
 }

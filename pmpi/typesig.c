@@ -166,3 +166,9 @@ struct typesig typesig_of(MPI_Datatype type)
 {
 	return resolve(type, 0);
 }
+
+bool typesig_is_predefined(MPI_Datatype type)
+{
+	struct recipe r = {0};
+	return envelope(type, &r) && is_predefined(r.combiner);
+}

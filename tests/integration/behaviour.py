@@ -3,6 +3,7 @@
 import mmap
 import os
 import random
+import re
 import resource
 import signal
 import struct
@@ -136,7 +137,7 @@ def unjudged(t, place):
         plain, traced = place.plain(ranks, program, case), place.traced(ranks, program, case, name=case)
         code = 128 - plain.returncode if plain.returncode < 0 else plain.returncode
         t.equal('%s, %s: what the program is told is what it is told untraced' % (place.flavour, case), (traced.returncode, traced.stdout), (code, plain.stdout))
-    if b'then 0: 7' in plain.stdout:
+    if re.search(rb'^1, .*\nthen 0: 7', plain.stdout, re.M): # MPICH 5.0 says MPI_SUCCESS of what its error handler was called for
         a = place.analysis('message')
         t.equal('%s: a message that was refused once is received then' % place.flavour,
                 (a['summary']['transfers'], [x['what'] for x in a['correctness'] if x['kind'] != 'error_returned'], a['coverage']['complete'], matrix(a, 'p2p', 'bytes')),
