@@ -200,24 +200,23 @@ def hostile(t, place):
 
 def starved(t, place):
     """An agent that gets no processor any more, here because it is stopped, has a successor."""
-    program, agents, steps = place.compile('steps.c', '-pthread'), [], 20000
-    while not agents and steps < 10000000: # where the machine is busy, a short run is over before anybody has looked
-        run = subprocess.Popen([MPITRACE, 'run', '--out', place.dir + '/out', '--name', 'starved%d' % steps, '--', program,
-                                place.dir + '/count-starved', str(steps), '1'],
-                               env=place.env, cwd=place.dir, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while not agents and run.poll() is None:
-            agents = list(agents_of(run))
-        name, steps = 'starved%d' % steps, 4 * steps
+    until = place.dir + '/over'
+    run = subprocess.Popen([MPITRACE, 'run', '--out', place.dir + '/out', '--name', 'starved', '--', place.compile('slurm_phase.c'), 'until=' + until],
+                           env=place.env, cwd=place.dir, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    agents = []
+    while not agents and run.poll() is None:
+        agents = list(agents_of(run))
     for pid in agents:
         os.kill(pid, signal.SIGSTOP)
+    open(until, 'w').close()
     try:
-        code = run.wait(timeout=TIMEOUT / 2)
+        code = run.wait(timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         code = 'hangs'
         for pid in agents:
             os.kill(pid, signal.SIGKILL)
         run.wait()
-    whole = code == 0 and place.analysis(name)['coverage']
+    whole = code == 0 and place.analysis('starved')['coverage']
     t.check(place.flavour + ': a starved agent is followed by another, and the trace is whole',
             agents and whole and whole['complete'] and whole['events_lost'] == 0, (agents, code, whole))
 
