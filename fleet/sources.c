@@ -288,11 +288,30 @@ static bool is_settled(const struct stat *st, int64_t until)
 	return st->st_mtime < until || (until > 0 && st->st_mtime > time(NULL) + FUTURE_S);
 }
 
+/* The directory that we saw, not what somebody has put in its place. */
+static int open_above(const FTSENT *x)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	const struct stat *seen = x->fts_parent->fts_statp;
+	snprintf(path, sizeof(path), "%.*s", (int)x->fts_parent->fts_pathlen, x->fts_path);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || (fstat(fd, &st) == 0 && st.st_dev == seen->st_dev && st.st_ino == seen->st_ino))
+		return fd;
+	close(fd);
+	errno = ENOENT;
+	return -1;
+}
+
+/* What is below the directory that was named may be somebody's who lets nobody remove it. */
 static int take_away(struct walk *w, const FTSENT *x)
 {
-	return unlink(x->fts_accpath) == 0 || errno == ENOENT
+	int fd = open_above(x), rc = fd >= 0 && unlinkat(fd, x->fts_name, 0) == 0 ? 0 : -errno;
+	if (fd >= 0)
+		close(fd);
+	return rc == 0 || rc == -ENOENT || x->fts_level > 1
 		       ? 0
-		       : fail(w->e, -errno, "%s: cannot remove it: %s", x->fts_path, strerror(errno));
+		       : fail(w->e, rc, "%s: cannot remove it: %s", x->fts_path, strerror(-rc));
 }
 
 static int remove_file(struct walk *w, const FTSENT *x)
