@@ -381,6 +381,12 @@ def test_trust(t, place, all_records):
         site.configure(wrong)
         run = site.run()
         t.check('%s: one error' % wrong, run.returncode == 3 and run.stderr.count('\n') == 1, run)
+    there = place + '/there.ndjson'
+    open(there, 'w').close()
+    for path, same in ((place + '/new.ndjson', place + '/new.ndjson'), (there, place + '/./there.ndjson')):
+        site.configure({**out, 'path': path}, {**out, 'path': same})
+        run = site.run()
+        t.check('two destinations in one file: one error', run.returncode == 3 and '[destination d1] has the path of [destination d0]' in run.stderr and run.stderr.count('\n') == 1, run)
     site.configure(out)
     os.chmod(site.place + '/mpitrace.conf', 0o666)
     t.check('a configuration that others can write does not count', site.run().returncode == 3, '')
