@@ -5,7 +5,6 @@
 #include "fleet/publish/kind.h"
 
 #include "fleet/job.h"
-#include "format/issues.h"
 
 #include <errno.h>
 #include <string.h>
@@ -82,7 +81,7 @@ static int add_loss(struct totals *t, const struct fleet_job *j, bool others)
 {
 	static const char metric[] = "mpitrace_lost_core_hours_total";
 	_cleanup_buf_ struct buf labels = {0};
-	const char *issue = issue_row(j->names[FLEET_ISSUE]) != NULL ? j->names[FLEET_ISSUE] : OTHERS;
+	const char *issue = fleet_issue_is_known(j) ? j->names[FLEET_ISSUE] : OTHERS;
 	put_labels(&labels, j, others, issue);
 	if (!buf_failed(&labels) && !has_room(t, metric, &labels))
 		put_labels(&labels, j, true, issue);
