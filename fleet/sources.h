@@ -28,8 +28,9 @@ struct source_taker {
 };
 
 /* All records at path: a directory with all below it (*.job.json, job.mpix; links and other file systems' devices are
- * passed over), or where all may write, as in an outbox, what lies in it itself (directories are said), one .mpix, or a file of records, a line each; "-" is standard input. *ret_unread counts files that
- * could not be read, each said. 0, or -errno: what take() returned, or path is not there. */
+ * passed over), or where all may write, as in an outbox, what lies in it itself (directories are said); one .mpix; or a
+ * file of records, a line each; "-" is standard input. *ret_unread counts files that could not be read, each said. 0
+ * or -errno: what take() returned, or path is not there. */
 int source_each(const char *path, const struct source_taker *t, uint64_t *ret_unread, struct error *e);
 /* Which files of an outbox go: those last changed before `until` (seconds since 1970) of which keep() says no. */
 struct source_removal {
