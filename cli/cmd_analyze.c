@@ -60,7 +60,7 @@ static int parse(int argc, char **argv, struct analyze *a)
 		{"totals", no_argument, NULL, 'a'},	   {NULL, 0, NULL, 0},
 	};
 	int c, code = -1;
-	optind = 0;
+	optind = opterr = 0;
 	while (code < 0 && (c = getopt_long(argc, argv, "o:", options, NULL)) != -1) {
 		if (c == 'o')
 			a->mpix = optarg;

@@ -87,7 +87,7 @@ static int parse(int argc, char **argv, struct finish *f, bool *job_is_over, con
 		{"queue", no_argument, NULL, 'q'},	  {"job-is-over", no_argument, NULL, 'o'},
 		{"policy", required_argument, NULL, 'p'}, {NULL, 0, NULL, 0}};
 	int c, code = -1;
-	optind = 0;
+	optind = opterr = 0;
 	while (code < 0 && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 'n')
 			code = number("nodes", optarg, 1000000, &f->nodes);

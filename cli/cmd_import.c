@@ -3,6 +3,8 @@
 #include "cli/cli.h"
 #include "postproc/protocol/import.h"
 
+#include "base/atomic_file.h"
+
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +65,7 @@ static int import(int argc, char **argv)
 	int rc = parse(&o, argc, argv);
 	if (rc != 0)
 		return rc;
+	atomic_file_sweep(o.output); /* what one that was killed has left */
 	int code = formats[o.format].read(o.path, &x, &e);
 	if (code < 0) {
 		fprintf(stderr, "mpitrace import: %s\n", e.text);

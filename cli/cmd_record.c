@@ -21,7 +21,7 @@ static int parse(int argc, char **argv, struct options *o)
 	static const struct option names[] = {
 		{"user", required_argument, NULL, 'u'}, {"site-key", required_argument, NULL, 'k'}, {NULL, 0, NULL, 0}};
 	int c;
-	optind = 0;
+	optind = opterr = 0;
 	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
 		if (c == 'u')
 			o->user = optarg;

@@ -54,10 +54,10 @@ static int report(int argc, char **argv)
 	struct stat st;
 	bool refresh = false;
 	int c;
-	optind = 0;
+	optind = opterr = 0;
 	while ((c = getopt_long(argc, argv, "o:", options, NULL)) != -1) {
 		if (c != 'o' && c != 'r')
-			return usage_error("report", "see the message above");
+			return usage_error("report", "unknown option, or its value is missing");
 		path = c == 'o' ? optarg : path;
 		refresh |= c == 'r';
 	}

@@ -91,11 +91,17 @@ static int parse(struct run *r, int argc, char **argv)
 	return 0;
 }
 
-static bool exists(const struct run *r, const char *name, const char *suffix)
+static bool is_taken(const struct run *r)
 {
+	static const char *const suffixes[] = {".mpic", ".mpix", ".html"};
 	char path[PATH_MAX + NAME_MAX + 16];
-	snprintf(path, sizeof(path), "%s/%s%s", r->dir, name, suffix);
-	return access(path, F_OK) == 0;
+	struct stat st;
+	bool taken = false;
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s%s", r->dir, r->name, suffixes[i]);
+		taken |= lstat(path, &st) == 0;
+	}
+	return taken;
 }
 
 /* What the layout has in one line, and a file is named after. */
@@ -124,7 +130,7 @@ static int reserve(struct run *r, struct error *e)
 			snprintf(r->name, sizeof(r->name), "%s", base);
 		else
 			snprintf(r->name, sizeof(r->name), "%s-%d", base, i);
-		if (exists(r, r->name, ".mpic") || exists(r, r->name, ".mpix"))
+		if (is_taken(r))
 			continue;
 		if (snprintf(r->stepdir, sizeof(r->stepdir), "%s/.%s.mpitrace", r->dir, r->name) >=
 		    (int)sizeof(r->stepdir))

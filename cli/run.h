@@ -11,6 +11,8 @@
 
 #define WORD(text) ((char *)(uintptr_t)(text))
 
+#define RUN_RESULT_MAX (PATH_MAX + 2 * NAME_MAX + 16)
+
 struct run {
 	const char *ranks, *mpirun_args;
 	bool oversubscribe;
@@ -20,6 +22,7 @@ struct run {
 	char dir[PATH_MAX];	/* absolute out */
 	char stepdir[PATH_MAX]; /* private, removed at the end */
 	char self[PATH_MAX];
+	char mpix[RUN_RESULT_MAX], html[RUN_RESULT_MAX]; /* where they are put; "": nowhere yet */
 	pid_t agent;
 	bool agent_failed; /* one of them, with a line on standard error if it could say so */
 	struct launcher launcher;

@@ -14,20 +14,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FINISH_WAIT "60" /* seconds for the nodes' traces to be complete */
 
+#define NAMES_MAX 1000
+
 static void say_where(const struct run *r)
 {
-	char path[PATH_MAX + NAME_MAX + 8], *word;
 	if (r->request.quiet)
 		return;
-	snprintf(path, sizeof(path), "%s/%s.mpix", r->dir, r->name);
-	word = shell_word(path);
-	print_plain("mpitrace: report %s/%s.html\n", r->dir, r->name);
-	print_plain("mpitrace: trace  %s  (mpitrace view %s)\n", path, word != NULL ? word : path);
+	char *word = shell_word(r->mpix);
+	print_plain("mpitrace: report %s\n", r->html);
+	print_plain("mpitrace: trace  %s  (mpitrace view %s)\n", r->mpix, word != NULL ? word : r->mpix);
 	free(word);
+}
+
+/* DIR/NAME and what comes behind it, which nothing was when the run began: what is now is the program's own, and stays,
+ * which is said. */
+static void name_result(const struct run *r, const char *behind, char ret_path[RUN_RESULT_MAX])
+{
+	struct stat st;
+	const char *dot = strrchr(behind, '.') != NULL ? strrchr(behind, '.') : behind;
+	snprintf(ret_path, RUN_RESULT_MAX, "%s/%s%s", r->dir, r->name, behind);
+	if (lstat(ret_path, &st) != 0)
+		return;
+	for (int i = 2; i < NAMES_MAX && lstat(ret_path, &st) == 0; i++)
+		snprintf(ret_path, RUN_RESULT_MAX, "%s/%s%.*s.%d%s", r->dir, r->name, (int)(dot - behind), behind, i,
+			 dot);
+	print_plain("mpitrace run: %s/%s%s was made by somebody else while %s ran, and stays: this is %s\n", r->dir,
+		    r->name, behind, r->launcher.program, ret_path);
 }
 
 /* The first reason, which is the worst; what may be none at all only where nothing was recorded. False: there is
@@ -72,17 +89,17 @@ static void find_trace(const struct run *r, char *ret_mpic, size_t cap)
 
 void run_finish(struct run *r, int program_code)
 {
-	char mpic[PATH_MAX + NAME_MAX + 8], mpix[sizeof(mpic)], html[sizeof(mpic)];
+	char mpic[PATH_MAX + NAME_MAX + 8];
 	find_trace(r, mpic, sizeof(mpic));
-	snprintf(mpix, sizeof(mpix), "%s/%s.mpix", r->dir, r->name);
-	snprintf(html, sizeof(html), "%s/%s.html", r->dir, r->name);
 	bool recorded = access(mpic, R_OK) == 0;
 	bool said = say_untraced(r, recorded) || (!recorded && (say_removed(r) || r->agent_failed));
 	if (!recorded && !said)
 		launcher_explain(&r->launcher, program_code);
 	if (!recorded)
 		return;
-	char *const words[] = {r->self, WORD("analyze"), mpic, WORD("-o"), mpix, WORD("--report"), html, NULL};
+	name_result(r, ".mpix", r->mpix);
+	name_result(r, ".html", r->html);
+	char *const words[] = {r->self, WORD("analyze"), mpic, WORD("-o"), r->mpix, WORD("--report"), r->html, NULL};
 	int code = run_wait(run_start(words));
 	if (code == EXIT_DONE || code == EXIT_PARTIAL)
 		say_where(r);
@@ -126,21 +143,25 @@ static const char *ending_of(const char *name)
 }
 
 /* report.html becomes NAME.html, job.mpix NAME.mpix; n1.mpic NAME.mpic, or NAME.n1.mpic where there are more. */
-static void adopt(const struct run *r, const char *step, const char *name, bool several)
+static void adopt(struct run *r, const char *step, const char *name, bool several)
 {
-	char from[PATH_MAX + NAME_MAX + 2], to[PATH_MAX + 2 * NAME_MAX + 4];
-	bool raw = strcmp(ending_of(name), ".mpic") == 0;
+	char from[PATH_MAX + NAME_MAX + 2], behind[NAME_MAX + 2], other[RUN_RESULT_MAX];
+	const char *ending = ending_of(name);
+	char *to = strcmp(ending, ".mpix") == 0 ? r->mpix : strcmp(ending, ".html") == 0 ? r->html : other;
+	several &= strcmp(ending, ".mpic") == 0;
 	snprintf(from, sizeof(from), "%s/%s", step, name);
-	snprintf(to, sizeof(to), "%s/%s%s%s", r->dir, r->name, raw && several ? "." : "",
-		 raw && several ? name : ending_of(name));
+	snprintf(behind, sizeof(behind), "%s%s", several ? "." : "", several ? name : ending);
 	if (strcmp(name, "log.txt") == 0 || strcmp(name, "mpitrace-outcome") == 0 ||
-	    strcmp(name, "mpitrace-verdict") == 0)
+	    strcmp(name, "mpitrace-verdict") == 0) {
 		unlink(from);
-	else if (rename(from, to) != 0)
+		return;
+	}
+	name_result(r, behind, to);
+	if (rename(from, to) != 0)
 		print_plain("mpitrace run: %s: cannot become %s: %s\n", from, to, strerror(errno));
 }
 
-static void adopt_all(const struct run *r, const char *step)
+static void adopt_all(struct run *r, const char *step)
 {
 	struct dirent **names;
 	int n = scandir(step, &names, NULL, alphasort), traces = 0;
@@ -157,7 +178,7 @@ static void adopt_all(const struct run *r, const char *step)
 
 void run_finish_step(struct run *r, int program_code, int signal)
 {
-	char job[PATH_MAX], step[PATH_MAX], mpix[PATH_MAX + NAME_MAX + 8];
+	char job[PATH_MAX], step[PATH_MAX];
 	snprintf(job, sizeof(job), "%s", r->stepdir);
 	bool found = descend(job, "mpitrace-");
 	snprintf(step, sizeof(step), "%s", job);
@@ -171,8 +192,7 @@ void run_finish_step(struct run *r, int program_code, int signal)
 	rmdir(step);
 	rmdir(job);
 	rmdir(r->stepdir);
-	snprintf(mpix, sizeof(mpix), "%s/%s.mpix", r->dir, r->name);
-	if (access(mpix, F_OK) == 0)
+	if (r->mpix[0] != '\0' && access(r->mpix, F_OK) == 0)
 		say_where(r);
 	else if (access(r->stepdir, F_OK) != 0)
 		launcher_explain(&r->launcher, program_code);

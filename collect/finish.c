@@ -29,6 +29,7 @@
 #define LOCK ".finish.lock"
 #define OUTCOME "mpitrace-outcome" /* postproc/read/outcome.c */
 #define POLL_NS 10000000
+#define REAP_TRIES 100 /* of POLL_NS */
 #define GIVE_WAY_NS 100000000
 #define SETTLE_S 1.0		     /* no new trace for so long, when their number is unknown */
 #define ANALYZE_SECONDS 1800	     /* then the analysis is killed */
@@ -219,6 +220,14 @@ static void remove_temporary(int dir_fd, pid_t pid)
 	}
 }
 
+/* One that waits for a dead file server ends when it likes. */
+static void end_analysis(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	for (int i = 0; i < REAP_TRIES && waitpid(pid, NULL, WNOHANG) == 0; i++)
+		nap();
+}
+
 /* The analysis' exit code; -ETIME when its time was over, -EINTR when we were told to stop or a signal ended it. */
 static int run_analysis(const struct finish *f, int (*work)(const char *out), int dir_fd, double seconds)
 {
@@ -242,9 +251,7 @@ static int run_analysis(const struct finish *f, int (*work)(const char *out), in
 		if ((got == pid && !halted) || (got < 0 && errno != EINTR))
 			break;
 		if (now_s() >= end || stopped) {
-			kill(pid, SIGKILL);
-			while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-				;
+			end_analysis(pid);
 			break;
 		}
 		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);

@@ -1,9 +1,11 @@
 /* job.c - see job.h. */
 #include "fleet/job.h"
+
 #include "fleet/record.h"
 
 #include "base/index.h"
 #include "base/json.h"
+#include "format/issues.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,6 +43,11 @@ static void take_issue(struct fleet_job *j)
 			j->loss = bounded(json_number(x, "loss_core_hours"), 0, j->core_hours, 0);
 			return;
 		}
+}
+
+bool fleet_issue_is_known(const struct fleet_job *j)
+{
+	return issue_row(j->names[FLEET_ISSUE]) != NULL;
 }
 
 /* One of Slurm's words, or nothing that could be one. */

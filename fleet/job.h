@@ -47,5 +47,7 @@ struct fleet_column {
 #define FLEET_COLUMNS (24 + FLEET_ADDED)
 /* All columns, in the order of job_list from its third on, but that the record's id is the first. */
 void fleet_columns(const struct fleet_job *j, struct fleet_column ret_columns[FLEET_COLUMNS]);
+/* Is its issue one that an analysis of this version can have? Anybody may have written the record. */
+bool fleet_issue_is_known(const struct fleet_job *j);
 /* NULL, or what is wrong with it, as in "is no record". Texts are the record's. */
 const char *fleet_job_of(const cJSON *record, struct fleet_job *j);

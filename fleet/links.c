@@ -9,6 +9,10 @@
 #define BLOCK_S (FLEET_SECONDS_PER_DAY / 4)
 #define SWITCHES_MOST 32 /* of a job; one on more tells nothing of any */
 #define HALF 0.5
+#define ACTIVE_MOST \
+	1024u /* jobs at a time on a switch, and beside a job: of more it is not known who was beside whom */
+#define OVERLAPS_MOST 32000000u /* of all jobs */
+#define OTHERS_MOST 500u	/* programs beside one, those of most jobs */
 
 /* A job that tells something. */
 struct member {
@@ -17,6 +21,7 @@ struct member {
 	uint32_t switches[SWITCHES_MOST], nswitches;
 	size_t first; /* of its overlaps */
 	size_t overlaps;
+	bool crowded; /* beside so many that they are not kept */
 };
 
 /* For so long another program was on a switch of the job's. */
@@ -30,6 +35,7 @@ struct work {
 	VEC(struct member) members; /* by start */
 	VEC(struct overlap) overlaps;
 	VEC(uint32_t) order; /* members by group, then by start */
+	struct link_omitted omitted;
 };
 
 static const struct scan_job *job_of(const struct work *w, uint32_t member)
@@ -72,12 +78,23 @@ static int take_members(struct work *w, const uint32_t *switch_of)
 /* ---- who was beside whom ---- */
 
 struct active {
-	VEC(uint32_t) at; /* members that have not ended, of one switch */
+	VEC(uint32_t) at;    /* members that have not ended, of one switch */
+	double unseen_until; /* others that are not among them have by then */
 };
 
 static double end_of(const struct scan_job *j)
 {
 	return j->start + (double)j->elapsed_s;
+}
+
+static int push_overlap(struct work *w, uint32_t member, uint32_t other, float seconds)
+{
+	struct member *m = &w->members.at[member];
+	m->crowded |= m->overlaps >= ACTIVE_MOST || w->overlaps.n >= OVERLAPS_MOST;
+	if (m->crowded)
+		return 0;
+	m->overlaps++;
+	return vec_push(&w->overlaps, ((struct overlap){member, other, seconds}));
 }
 
 static int note(struct work *w, uint32_t a, uint32_t b)
@@ -86,32 +103,49 @@ static int note(struct work *w, uint32_t a, uint32_t b)
 	float seconds = (float)(fmin(end_of(x), end_of(y)) - x->start);
 	if (x->program == y->program || !(seconds > 0))
 		return 0;
-	int rc = vec_push(&w->overlaps, ((struct overlap){a, y->program, seconds}));
-	return rc < 0 ? rc : vec_push(&w->overlaps, ((struct overlap){b, x->program, seconds}));
+	int rc = push_overlap(w, a, y->program, seconds);
+	return rc < 0 ? rc : push_overlap(w, b, x->program, seconds);
+}
+
+/* Of one that is not kept nobody knows that it is there, as long as it is. */
+static void pass_over(struct work *w, uint32_t member, struct active *a)
+{
+	w->members.at[member].crowded = true;
+	for (size_t k = 0; k < a->at.n; k++)
+		w->members.at[a->at.at[k]].crowded = true;
+	a->unseen_until = fmax(a->unseen_until, end_of(job_of(w, member)));
 }
 
 /* Two that share several switches are beside each other once. */
+static int meet_on(struct work *w, uint32_t member, struct active *a, uint32_t *met)
+{
+	double start = job_of(w, member)->start;
+	size_t kept = 0;
+	int rc = 0;
+	for (size_t k = 0; k < a->at.n && rc == 0; k++) {
+		uint32_t other = a->at.at[k];
+		if (end_of(job_of(w, other)) <= start)
+			continue;
+		a->at.at[kept++] = other;
+		if (met[other] != member + 1)
+			rc = note(w, member, other);
+		met[other] = member + 1;
+	}
+	a->at.n = kept;
+	w->members.at[member].crowded |= start < a->unseen_until;
+	if (rc < 0)
+		return rc;
+	if (a->at.n < ACTIVE_MOST)
+		return vec_push(&a->at, member);
+	pass_over(w, member, a);
+	return 0;
+}
+
 static int meet(struct work *w, uint32_t member, struct active *active, uint32_t *met)
 {
-	const struct member *m = &w->members.at[member];
-	double start = job_of(w, member)->start;
 	int rc = 0;
-	for (uint32_t i = 0; i < m->nswitches && rc == 0; i++) {
-		struct active *a = &active[m->switches[i]];
-		size_t kept = 0;
-		for (size_t k = 0; k < a->at.n && rc == 0; k++) {
-			uint32_t other = a->at.at[k];
-			if (end_of(job_of(w, other)) <= start)
-				continue;
-			a->at.at[kept++] = other;
-			if (met[other] != member + 1)
-				rc = note(w, member, other);
-			met[other] = member + 1;
-		}
-		a->at.n = kept;
-		if (rc == 0)
-			rc = vec_push(&a->at, member);
-	}
+	for (uint32_t i = 0; i < w->members.at[member].nswitches && rc == 0; i++)
+		rc = meet_on(w, member, &active[w->members.at[member].switches[i]], met);
 	return rc;
 }
 
@@ -123,14 +157,26 @@ static int by_member(const void *a, const void *b)
 	return (x->other > y->other) - (x->other < y->other);
 }
 
+/* One of each member and program, with the seconds of all. */
 static void index_overlaps(struct work *w)
 {
+	size_t kept = 0;
 	vec_sort(&w->overlaps, by_member);
+	for (size_t i = 0; i < w->members.n; i++)
+		w->members.at[i].overlaps = 0;
 	for (size_t i = 0; i < w->overlaps.n; i++) {
-		struct member *m = &w->members.at[w->overlaps.at[i].member];
-		m->first = m->overlaps == 0 ? i : m->first;
-		m->overlaps++;
+		struct overlap x = w->overlaps.at[i];
+		struct member *m = &w->members.at[x.member];
+		if (m->crowded)
+			continue;
+		if (m->overlaps > 0 && w->overlaps.at[kept - 1].other == x.other) {
+			w->overlaps.at[kept - 1].seconds += x.seconds;
+			continue;
+		}
+		m->first = m->overlaps++ == 0 ? kept : m->first;
+		w->overlaps.at[kept++] = x;
 	}
+	w->overlaps.n = kept;
 }
 
 static int find_overlaps(struct work *w, uint32_t switches)
@@ -161,12 +207,20 @@ struct question {
 
 static enum side side_beside(const struct question *q, const struct member *m)
 {
-	double seconds = 0;
-	for (size_t i = m->first; i < m->first + m->overlaps; i++)
-		seconds += q->w->overlaps.at[i].other == q->other ? (double)q->w->overlaps.at[i].seconds : 0;
-	if (seconds == 0)
+	size_t low = m->first, high = m->first + m->overlaps;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (q->w->overlaps.at[middle].other < q->other)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (m->crowded)
+		return SIDE_NONE;
+	if (low == m->first + m->overlaps || q->w->overlaps.at[low].other != q->other)
 		return SIDE_WITHOUT;
-	return seconds >= HALF * (double)q->w->s->jobs.at[m->job].elapsed_s ? SIDE_WITH : SIDE_NONE;
+	return (double)q->w->overlaps.at[low].seconds >= HALF * (double)q->w->s->jobs.at[m->job].elapsed_s ? SIDE_WITH
+													   : SIDE_NONE;
 }
 
 static enum side side_switch(const struct question *q, const struct member *m)
@@ -317,24 +371,54 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Every program that was beside one of the group, once. */
-static int compare_others(const struct work *w, size_t first, size_t end, link_list *list)
+/* A program, and beside how many of a group it was. */
+struct other {
+	uint32_t program, members;
+};
+
+static int by_members(const void *a, const void *b)
 {
-	VEC(uint32_t) others = {0};
+	const struct other *x = a, *y = b;
+	if (x->members != y->members)
+		return x->members > y->members ? -1 : 1;
+	return (x->program > y->program) - (x->program < y->program);
+}
+
+typedef VEC(struct other) others_list;
+
+/* Every program that was beside one of the group, once; those that were beside fewer than tell anything are not. */
+static int find_others(const struct work *w, size_t first, size_t end, others_list *others)
+{
+	VEC(uint32_t) met = {0};
 	int rc = 0;
 	for (size_t i = first; i < end && rc == 0; i++) {
 		const struct member *m = &w->members.at[w->order.at[i]];
 		for (size_t k = m->first; k < m->first + m->overlaps && rc == 0; k++)
-			rc = vec_push(&others, w->overlaps.at[k].other);
+			rc = vec_push(&met, w->overlaps.at[k].other);
 	}
-	vec_sort(&others, by_number);
-	for (size_t i = 0; i < others.n && rc == 0; i++) {
+	vec_sort(&met, by_number);
+	for (size_t i = 0, next; i < met.n && rc == 0; i = next) {
+		for (next = i + 1; next < met.n && met.at[next] == met.at[i];)
+			next++;
+		if (next - i >= LINK_BLOCKS)
+			rc = vec_push(others, ((struct other){met.at[i], (uint32_t)(next - i)}));
+	}
+	vec_sort(others, by_members);
+	vec_done(&met);
+	return rc;
+}
+
+static int compare_others(struct work *w, size_t first, size_t end, link_list *list)
+{
+	others_list others = {0};
+	int rc = find_others(w, first, end, &others);
+	size_t n = others.n < OTHERS_MOST ? others.n : OTHERS_MOST;
+	w->omitted.programs += others.n - n;
+	for (size_t i = 0; i < n && rc == 0; i++) {
 		const struct scan_job *j = job_of(w, w->order.at[first]);
-		struct question q = {.w = w, .other = others.at[i]};
-		struct differences d = {
-			.x = {.at = LINK_NONE, .program = j->program, .user = j->user, .other = others.at[i]}};
-		if (i > 0 && others.at[i] == others.at[i - 1])
-			continue;
+		uint32_t other = others.at[i].program;
+		struct question q = {.w = w, .other = other};
+		struct differences d = {.x = {.at = LINK_NONE, .program = j->program, .user = j->user, .other = other}};
 		rc = compare(&q, first, end, &d);
 		int judged = judge(&d, list);
 		rc = rc < 0 ? rc : judged;
@@ -422,7 +506,7 @@ static int find(struct work *w, uint32_t switches, link_list *beside, link_list 
 	return rc;
 }
 
-int links_find(const struct scan *s, const uint32_t *switch_of, link_list *ret_list)
+int links_find(const struct scan *s, const uint32_t *switch_of, link_list *ret_list, struct link_omitted *ret_omitted)
 {
 	struct work w = {.s = s};
 	link_list beside = {0}, of_switches = {0}, list = {0};
@@ -432,6 +516,9 @@ int links_find(const struct scan *s, const uint32_t *switch_of, link_list *ret_l
 	int rc = switches > 1 ? take_members(&w, switch_of) : 0;
 	if (rc == 0 && switches > 1)
 		rc = find(&w, switches, &beside, &of_switches);
+	for (size_t i = 0; i < w.members.n; i++)
+		w.omitted.jobs += w.members.at[i].crowded;
+	*ret_omitted = w.omitted;
 	keep_sure(&beside);
 	keep_sure(&of_switches);
 	rc = rc == 0 ? append(&list, &of_switches) : rc;

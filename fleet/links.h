@@ -38,9 +38,15 @@ struct link_effect {
 };
 typedef VEC(struct link_effect) link_list;
 
+/* What was not compared, so that it has an end whatever the records say. */
+struct link_omitted {
+	uint64_t jobs;	   /* there were too many beside them */
+	uint64_t programs; /* beside a program of a user, for which there were others of more jobs */
+};
+
 /* switch_of: of each of s->names, from 1 on, 0 where it is not known. Those that are found, the surest first.
  * links_done() frees. 0 or -ENOMEM. */
-int links_find(const struct scan *s, const uint32_t *switch_of, link_list *ret_list);
+int links_find(const struct scan *s, const uint32_t *switch_of, link_list *ret_list, struct link_omitted *ret_omitted);
 void links_done(link_list *list);
 
 /* ---- links_db.c ---- */

@@ -154,8 +154,14 @@ static int judge(struct fleet *f, const struct scan *s, link_list *ret_list, str
 {
 	uint32_t *switch_of = calloc(s->names.n + 1, sizeof(*switch_of));
 	int rc = switch_of != NULL ? load(f, s, switch_of, e) : fail(e, -ENOMEM, "out of memory");
-	if (rc == 0 && links_find(s, switch_of, ret_list) < 0)
+	struct link_omitted o = {0};
+	if (rc == 0 && links_find(s, switch_of, ret_list, &o) < 0)
 		rc = fail(e, -ENOMEM, "out of memory: %zu jobs", s->jobs.n);
+	if (o.jobs + o.programs > 0)
+		fprintf(stderr,
+			"mpitrace fleet: who waits beside whom: %llu jobs are left out, with too many beside them, and "
+			"%llu pairs of programs\n",
+			(unsigned long long)o.jobs, (unsigned long long)o.programs);
 	free(switch_of);
 	return rc;
 }

@@ -37,7 +37,7 @@ struct walk {
 	const struct source_taker *t;
 	uint64_t unread;
 	VEC(struct pending) pending;
-	bool said_account;
+	bool said_account, flat; /* flat: all may write in the directory, and whatever is below it is anybody's */
 	const struct source_removal *removal; /* NULL: nothing is removed */
 	struct error *e;
 };
@@ -51,6 +51,19 @@ static void say(struct walk *w, const char *path, const char *why)
 		w->t->say(w->t->context, text);
 	if (w->t->unread != NULL)
 		w->t->unread(w->t->context, path);
+}
+
+/* Who made a file can make it so; what else there is may pass. */
+static bool is_its_fault(int why)
+{
+	return why == EACCES || why == EPERM || why == ELOOP || why == EINVAL || why == E2BIG || why == ENXIO;
+}
+
+static void say_errno(struct walk *w, const char *path, int why, bool its_fault)
+{
+	say(w, path, strerror(why));
+	if (!its_fault && w->t->later != NULL)
+		(*w->t->later)++;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -159,7 +172,7 @@ static int take_file(struct walk *w, const char *path)
 	if (fd < 0 && errno == ENOENT) /* taken by another one meanwhile */
 		return 0;
 	if (fd < 0) {
-		say(w, path, strerror(errno));
+		say_errno(w, path, errno, is_its_fault(errno));
 		return 0;
 	}
 	int rc = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? buf_read(&text, fd, RECORD_BYTES_MAX) : -EINVAL;
@@ -167,10 +180,10 @@ static int take_file(struct walk *w, const char *path)
 	if (rc == 0)
 		return offer(w, (const char *)text.data, text.len_bytes, path, owner_of(st.st_uid, name),
 			     st.st_mtime > time(NULL) - SOURCE_WAIT_S);
-	say(w, path,
-	    rc == -E2BIG    ? "is longer than 8,192 bytes"
-	    : rc == -EINVAL ? "is not a regular file"
-			    : strerror(-rc));
+	if (rc == -E2BIG || rc == -EINVAL)
+		say(w, path, rc == -E2BIG ? "is longer than 8,192 bytes" : "is not a regular file");
+	else
+		say_errno(w, path, -rc, is_its_fault(-rc));
 	return 0;
 }
 
@@ -214,8 +227,10 @@ static int take_alert(struct walk *w, const FTSENT *x)
 		    !(w->t->skip != NULL && w->t->skip(w->t->context, &st));
 	int rc = good ? buf_read(&text, fd, ALERT_BYTES_MAX) : 0;
 	close(fd);
-	if (rc < 0)
-		say(w, x->fts_path, rc == -E2BIG ? "is longer than 4,096 bytes" : strerror(-rc));
+	if (rc == -E2BIG)
+		say(w, x->fts_path, "is longer than 4,096 bytes");
+	else if (rc < 0)
+		say_errno(w, x->fts_path, -rc, is_its_fault(-rc));
 	return good && rc == 0 ? w->t->alert(w->t->context, (const char *)text.data, text.len_bytes, x->fts_path,
 					     owner_of(st.st_uid, name), w->e)
 			       : 0;
@@ -273,11 +288,30 @@ static bool is_settled(const struct stat *st, int64_t until)
 	return st->st_mtime < until || (until > 0 && st->st_mtime > time(NULL) + FUTURE_S);
 }
 
+/* The directory that we saw, not what somebody has put in its place. */
+static int open_above(const FTSENT *x)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	const struct stat *seen = x->fts_parent->fts_statp;
+	snprintf(path, sizeof(path), "%.*s", (int)x->fts_parent->fts_pathlen, x->fts_path);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || (fstat(fd, &st) == 0 && st.st_dev == seen->st_dev && st.st_ino == seen->st_ino))
+		return fd;
+	close(fd);
+	errno = ENOENT;
+	return -1;
+}
+
+/* What is below the directory that was named may be somebody's who lets nobody remove it. */
 static int take_away(struct walk *w, const FTSENT *x)
 {
-	return unlink(x->fts_accpath) == 0 || errno == ENOENT
+	int fd = open_above(x), rc = fd >= 0 && unlinkat(fd, x->fts_name, 0) == 0 ? 0 : -errno;
+	if (fd >= 0)
+		close(fd);
+	return rc == 0 || rc == -ENOENT || x->fts_level > 1
 		       ? 0
-		       : fail(w->e, -errno, "%s: cannot remove it: %s", x->fts_path, strerror(errno));
+		       : fail(w->e, rc, "%s: cannot remove it: %s", x->fts_path, strerror(-rc));
 }
 
 static int remove_file(struct walk *w, const FTSENT *x)
@@ -306,6 +340,12 @@ static int visit(struct walk *w, const FTSENT *x)
 	return strcmp(x->fts_name, "job.mpix") == 0 ? take_trace(w, x->fts_path) : 0;
 }
 
+static void pass_over(struct walk *w, FTS *all, FTSENT *x)
+{
+	fts_set(all, x, FTS_SKIP);
+	say(w, x->fts_path, "is a directory where all may write: what lies in it is not taken");
+}
+
 static int walk_below(struct walk *w, const char *path)
 {
 	char *roots[] = {(char *)path, NULL};
@@ -313,10 +353,15 @@ static int walk_below(struct walk *w, const char *path)
 	int rc = all != NULL ? 0 : fail(w->e, -errno, "%s: %s", path, strerror(errno));
 	FTSENT *x;
 	while (rc == 0 && (x = fts_read(all)) != NULL) {
+		bool lost = x->fts_info == FTS_DNR || x->fts_info == FTS_ERR || x->fts_info == FTS_NS;
 		if (x->fts_info == FTS_F)
 			rc = visit(w, x);
-		else if (x->fts_info == FTS_DNR || x->fts_info == FTS_ERR)
-			say(w, x->fts_path, strerror(x->fts_errno));
+		else if (x->fts_info == FTS_D && x->fts_level == 0)
+			w->flat = (x->fts_statp->st_mode & S_IWOTH) != 0;
+		else if (x->fts_info == FTS_D && w->flat)
+			pass_over(w, all, x);
+		else if (lost && x->fts_errno != ENOENT)
+			say_errno(w, x->fts_path, x->fts_errno, false);
 	}
 	if (all != NULL)
 		fts_close(all);

@@ -18,17 +18,19 @@ struct source_taker {
 	void *context;
 	void (*say)(void *context, const char *text);	 /* what could not be read, */
 	void (*unread)(void *context, const char *path); /* and the file that it was; may be NULL */
-	uint64_t *had_no_room;				 /* counts steps whose record had none; may be NULL */
-	bool account;					 /* join what sacct knows (fleet/account.h): */
-	uint64_t *waiting; /* records of an outbox that Slurm's account is not complete for; they are taken when it
+	uint64_t *later;       /* counts those of which that is no fault of who made it, and may pass; may be NULL */
+	uint64_t *had_no_room; /* counts steps whose record had none; may be NULL */
+	bool account;	       /* join what sacct knows (fleet/account.h): */
+	uint64_t *waiting;     /* records of an outbox that Slurm's account is not complete for; they are taken when it
 			    * is, or they are SOURCE_WAIT_S old */
 	void (*waits)(void *context, const char *path); /* the file of each; both may be NULL */
 	const char *version;				/* of mpitrace, in records made of traces */
 };
 
 /* All records at path: a directory with all below it (*.job.json, job.mpix; links and other file systems' devices are
- * passed over), one .mpix, or a file of records, a line each; "-" is standard input. *ret_unread counts files that
- * could not be read, each said. 0, or -errno: what take() returned, or path is not there. */
+ * passed over), or where all may write, as in an outbox, what lies in it itself (directories are said); one .mpix; or a
+ * file of records, a line each; "-" is standard input. *ret_unread counts files that could not be read, each said. 0
+ * or -errno: what take() returned, or path is not there. */
 int source_each(const char *path, const struct source_taker *t, uint64_t *ret_unread, struct error *e);
 /* Which files of an outbox go: those last changed before `until` (seconds since 1970) of which keep() says no. */
 struct source_removal {

@@ -3,6 +3,7 @@
  * epilog does. Only a terminal is told where the report is: what a program's output is piped into
  * must not differ with --mpitrace. */
 #include "spank/submit.h"
+#include "base/ask.h"
 #include "base/clock.h"
 #include "base/command.h"
 #include "spank/policy/policy.h"
@@ -26,6 +27,9 @@
 #define QUEUE_SECONDS 4.0 /* to submit a job in its place */
 #define RUN_SHARE 50	  /* a report may take a 50th of the step's time */
 #define CODE_NO_PROGRAM 127
+#define END_TRIES 200 /* of 10 ms */
+#define REAP_TRIES 100
+#define LOOK_MS 2000
 #define CODE_STOPPED (-1)
 
 static struct {
@@ -169,14 +173,20 @@ static bool shall_stop(void)
 			 sigismember(&pending, SIGHUP) == 1));
 }
 
+static bool has_ended(pid_t pid, int tries)
+{
+	for (; tries > 0 && waitpid(pid, NULL, WNOHANG) == 0; tries--)
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	return tries > 0;
+}
+
 static void end_group(pid_t pid)
 {
-	int status;
 	kill(-pid, SIGTERM); /* it leaves nothing half done */
-	for (int i = 0; i < 200 && waitpid(pid, &status, WNOHANG) == 0; i++)
-		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	bool ended = has_ended(pid, END_TRIES);
 	kill(-pid, SIGKILL);
-	waitpid(pid, &status, 0);
+	if (!ended)
+		has_ended(pid, REAP_TRIES); /* one that waits for a dead file server ends when it likes */
 }
 
 /* The finisher's exit code, or CODE_STOPPED. */
@@ -336,14 +346,35 @@ static void note(struct notice *n, int code, int exec_errno, bool has_report)
 		notice_set(n, has_report ? NOTICE_TOTALS_ONLY : NOTICE_FAILED, "the analysis of %s failed", local.out);
 }
 
+static void look(const void *question, int fd)
+{
+	char path[PATH_MAX + 16], why[1024];
+	(void)question, (void)fd;
+	snprintf(path, sizeof(path), "%s/report.html", local.out);
+	if (is_own(local.out) && access(path, R_OK) != 0 && !why_untraced(why, sizeof(why)))
+		found_traces();
+	first_node_wrote();
+}
+
+/* The results' file system may be one that does not answer any more, and srun is to end all the same: a child looks
+ * first. */
+static bool out_answers(void)
+{
+	_cleanup_buf_ struct buf nothing = {0};
+	return ask_in_child(look, NULL, LOOK_MS, 1, &nothing);
+}
+
 /* One line: what is missing to who asked, where the report is to who watches. */
 static void say(struct notice *n, int code, int exec_errno)
 {
 	char report[PATH_MAX + 16];
 	bool watched = isatty(STDERR_FILENO) && !local.quiet;
 	snprintf(report, sizeof(report), "%s/report.html", local.out);
-	bool has_report = access(report, R_OK) == 0;
-	note(n, code, exec_errno, has_report);
+	bool answers = out_answers(), has_report = answers && access(report, R_OK) == 0;
+	if (answers)
+		note(n, code, exec_errno, has_report);
+	else
+		notice_set(n, NOTICE_LATER, "%s does not answer: mpitrace finish %s", local.out, local.out);
 	n->wanted |= watched;
 	if (n->cause != NOTICE_NONE)
 		notice_say(n, "");
@@ -376,7 +407,7 @@ static int finish(const struct config *c, double budget_s, const struct sigactio
 void submit_finish(const struct config *c, struct notice *n)
 {
 	if (!local.wanted) {
-		if (has_lost_its_place(n))
+		if (local.has_place && out_answers() && has_lost_its_place(n))
 			notice_say(n, "");
 		local.has_place = false;
 		return;

@@ -171,12 +171,27 @@ static int add(struct destinations *all, const char *name, struct error *e)
 	return vec_push(&all->all, d) == 0 ? 0 : fail(e, -ENOMEM, "out of memory");
 }
 
+/* Each would take what the other has appended for the rest of a write of its own, and cut it off. */
+static bool same_file(const struct destination *a, const struct destination *b)
+{
+	struct stat x, y;
+	if (a->path == NULL || b->path == NULL)
+		return false;
+	return strcmp(a->path, b->path) == 0 || (stat(a->path, &x) == 0 && stat(b->path, &y) == 0 &&
+						 x.st_dev == y.st_dev && x.st_ino == y.st_ino && S_ISREG(x.st_mode));
+}
+
 static int check_all(const struct destinations *all, struct error *e)
 {
 	for (size_t i = 0; i < all->all.n; i++) {
-		const char *what = missing(&all->all.at[i]);
+		const struct destination *d = &all->all.at[i];
+		const char *what = missing(d);
 		if (what != NULL)
-			return fail(e, -EINVAL, "[destination %s] %s", all->all.at[i].name, what);
+			return fail(e, -EINVAL, "[destination %s] %s", d->name, what);
+		for (size_t k = 0; k < i; k++)
+			if (same_file(&all->all.at[k], d))
+				return fail(e, -EINVAL, "[destination %s] has the path of [destination %s]", d->name,
+					    all->all.at[k].name);
 	}
 	return 0;
 }

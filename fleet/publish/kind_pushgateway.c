@@ -71,6 +71,23 @@ static int add_to(struct totals *t, const char *metric, const char *labels, doub
 	return 0;
 }
 
+static bool has_room(const struct totals *t, const char *metric, const struct buf *labels)
+{
+	return t->all.n < SERIES_MAX || totals_has(t, metric, (const char *)labels->data);
+}
+
+/* Anybody may have written the record: an issue that no analysis has is one of others. */
+static int add_loss(struct totals *t, const struct fleet_job *j, bool others)
+{
+	static const char metric[] = "mpitrace_lost_core_hours_total";
+	_cleanup_buf_ struct buf labels = {0};
+	const char *issue = fleet_issue_is_known(j) ? j->names[FLEET_ISSUE] : OTHERS;
+	put_labels(&labels, j, others, issue);
+	if (!buf_failed(&labels) && !has_room(t, metric, &labels))
+		put_labels(&labels, j, true, issue);
+	return buf_failed(&labels) ? -ENOMEM : add_to(t, metric, (const char *)labels.data, j->loss);
+}
+
 static int add_with(struct totals *t, const struct fleet_job *j, bool others)
 {
 	_cleanup_buf_ struct buf labels = {0};
@@ -80,11 +97,7 @@ static int add_with(struct totals *t, const struct fleet_job *j, bool others)
 	int rc = buf_failed(&labels) ? -ENOMEM : 0;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]) && rc == 0; i++)
 		rc = add_to(t, metrics[i].name, (const char *)labels.data, values[i]);
-	if (rc < 0 || *j->names[FLEET_ISSUE] == '\0')
-		return rc;
-	put_labels(&labels, j, others, j->names[FLEET_ISSUE]);
-	return buf_failed(&labels) ? -ENOMEM
-				   : add_to(t, "mpitrace_lost_core_hours_total", (const char *)labels.data, j->loss);
+	return rc < 0 || *j->names[FLEET_ISSUE] == '\0' ? rc : add_loss(t, j, others);
 }
 
 static int add(const struct publish_record *r, struct totals *t)
@@ -96,8 +109,7 @@ static int add(const struct publish_record *r, struct totals *t)
 	put_labels(&labels, &j, false, NULL);
 	if (buf_failed(&labels))
 		return -ENOMEM;
-	bool known = totals_has(t, metrics[0].name, (const char *)labels.data);
-	return add_with(t, &j, !known && t->all.n >= SERIES_MAX);
+	return add_with(t, &j, !has_room(t, metrics[0].name, &labels));
 }
 
 /* ---- text ---- */

@@ -1,6 +1,7 @@
 /* take.c - see take.h. */
 #include "fleet/publish/take.h"
 #include "base/utf8.h"
+#include "fleet/outbox_file.h"
 #include "fleet/sources.h"
 #include "fleet/publish/program.h"
 
@@ -70,38 +71,55 @@ static bool is_seen(void *context, const struct stat *st)
 	return !may_wait && seen_before(t->seen, st);
 }
 
-/* Under another name first: anybody may have made a file of that name, and the directory's owner may replace it. */
-static int stamp(const char *path, const struct timespec *began, struct error *e)
+/* Anybody may have made something of that name, also a directory: as the outbox's owner we can take it away by another
+ * name, whatever is in it. */
+static void move_aside(int dir, const char *name)
 {
-	static const char temporary[] = PUBLISH_STAMP ".new";
+	char aside[64];
+	snprintf(aside, sizeof(aside), "%s.%016llx", name, (unsigned long long)outbox_random());
+	if (renameat(dir, name, dir, aside) == 0)
+		unlinkat(dir, aside, AT_REMOVEDIR);
+}
+
+/* Under another name first, which nobody can guess. Without a stamp there is less to be removed, and no more. */
+static void stamp(const char *path, const struct timespec *began)
+{
 	const struct timespec times[2] = {*began, *began};
+	struct stat st;
+	char name[64];
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return errno == ENOTDIR ? 0 : fail(e, -errno, "%s: %s", path, strerror(errno));
-	unlinkat(dir, temporary, 0);
-	int fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
-	int rc = fd >= 0 && futimens(fd, times) == 0 && renameat(dir, temporary, dir, PUBLISH_STAMP) == 0 ? 0 : -errno;
+	if (dir < 0 && errno == ENOTDIR)
+		return;
+	snprintf(name, sizeof(name), PUBLISH_STAMP ".%016llx", (unsigned long long)outbox_random());
+	if (dir >= 0 && fstatat(dir, PUBLISH_STAMP, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+		move_aside(dir, PUBLISH_STAMP);
+	int fd = dir < 0 ? -1 : openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+	if (fd < 0 || futimens(fd, times) != 0 || renameat(dir, name, dir, PUBLISH_STAMP) != 0) {
+		fprintf(stderr, "mpitrace publish: %s/%s: cannot be made: %s; run this as the owner of the outbox\n",
+			path, PUBLISH_STAMP, strerror(errno));
+		if (fd >= 0)
+			unlinkat(dir, name, 0);
+	}
 	if (fd >= 0)
 		close(fd);
-	close(dir);
-	return rc == 0 ? 0
-		       : fail(e, rc, "%s/%s: cannot be made: %s; run this as the owner of the outbox", path,
-			      PUBLISH_STAMP, strerror(-rc));
+	if (dir >= 0)
+		close(dir);
 }
 
 int publish_take(struct state *s, const struct destinations *all, const char *path, bool dry, struct seen *seen,
 		 bool account, struct take_counts *counts, struct error *e)
 {
 	struct taking t = {.s = s, .all = all, .counts = counts, .seen = seen, .dry = dry, .account = account};
+	uint64_t unread = 0, later = 0;
 	struct source_taker taker = {.take = take,
 				     .alert = take_alert,
 				     .skip = is_seen,
 				     .say = say,
 				     .context = &t,
 				     .version = MPITRACE_VERSION,
+				     .later = &later,
 				     .account = account};
 	struct timespec began;
-	uint64_t unread = 0;
 	clock_gettime(CLOCK_REALTIME, &began);
 	began.tv_sec -= account ? SOURCE_WAIT_S : 0; /* what is younger may wait */
 	int rc = fleet_run(&s->f, "BEGIN IMMEDIATE", e);
@@ -117,5 +135,7 @@ int publish_take(struct state *s, const struct destinations *all, const char *pa
 	counts->refused += unread;
 	if (unread > 0) /* one of them may be readable by then, and is not stamped away */
 		seen_done(seen);
-	return rc == 0 && unread == 0 && !dry ? stamp(path, &began, e) : rc;
+	if (rc == 0 && later == 0 && !dry)
+		stamp(path, &began);
+	return rc;
 }

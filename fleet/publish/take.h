@@ -4,8 +4,8 @@
 #include "fleet/publish/seen.h"
 #include "fleet/publish/state.h"
 
-/* All records below path for all destinations. What is refused is said on standard error. When all files could be read,
- * the outbox is stamped (program.h) unless `dry`. Files that `seen` knows are not read again.
+/* All records below path for all destinations. What is refused is said on standard error. The outbox is stamped
+ * (program.h) unless `dry`, or there is a file that may be readable later. Files that `seen` knows are not read again.
  * account: with what sacct knows of each (fleet/sources.h). 0 or -errno with text. */
 int publish_take(struct state *s, const struct destinations *all, const char *path, bool dry, struct seen *seen,
 		 bool account, struct take_counts *counts, struct error *e);

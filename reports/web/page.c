@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int page_file(const char *path, struct page *x)
@@ -51,19 +52,77 @@ bool page_port(const char *text, uint16_t *ret_port)
 	return true;
 }
 
+/* ---- a browser, without the address in any process's arguments: all users can read those ---- */
+
+static struct {
+	char directory[PATH_MAX], page[PATH_MAX + 16]; /* what the browser is given: it leads to the address */
+	int alive[2];				       /* a pipe that ends with us */
+} led;
+
+static int write_redirect(const char *url)
+{
+	int fd = open(led.page, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (f == NULL)
+		return -errno;
+	fputs("<!DOCTYPE html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0;url=", f);
+	for (; *url != '\0'; url++)
+		fputs(*url == '&' ? "&amp;" : (char[]){*url, '\0'}, f);
+	fputs("\"><title>mpitrace</title>\n", f);
+	return fclose(f) == 0 ? 0 : -errno;
+}
+
+/* Private to the user. */
+static int make_redirect(const char *url)
+{
+	const char *where = getenv("TMPDIR");
+	if (snprintf(led.directory, sizeof(led.directory), "%s/mpitrace-view-XXXXXX",
+		     where != NULL && *where == '/' ? where : "/tmp") >= (int)sizeof(led.directory))
+		return -ENAMETOOLONG;
+	if (mkdtemp(led.directory) == NULL)
+		return -errno;
+	snprintf(led.page, sizeof(led.page), "%s/view.html", led.directory);
+	int rc = pipe2(led.alive, O_CLOEXEC) == 0 ? write_redirect(url) : -errno;
+	if (rc == 0)
+		return 0;
+	unlink(led.page);
+	rmdir(led.directory);
+	return rc;
+}
+
+/* The child starts the browser, and takes the page away when we have ended, however that is. Of many threads it is
+ * one: it calls the system only. */
+static void lead_browser(void)
+{
+	char end;
+	setsid();
+	signal(SIGPIPE, SIG_DFL);
+	dup2(led.alive[0], 3);
+	int null = open("/dev/null", O_RDWR);
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
+	syscall(SYS_close_range, 4u, ~0u, 0);
+	if (fork() == 0) {
+		close(3);
+		execlp("xdg-open", "xdg-open", led.page, (char *)NULL);
+		_exit(127);
+	}
+	while (read(3, &end, 1) < 0 && errno == EINTR)
+		;
+	unlink(led.page);
+	rmdir(led.directory);
+	_exit(0);
+}
+
 static void open_browser(const char *url)
 {
-	signal(SIGCHLD, SIG_IGN); /* nobody waits for it */
-	pid_t pid = fork();
-	if (pid != 0)
-		return;
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	dup2(null, STDOUT_FILENO);
-	dup2(null, STDERR_FILENO);
-	signal(SIGPIPE, SIG_DFL);
-	setsid();
-	execlp("xdg-open", "xdg-open", url, (char *)NULL);
-	_exit(127);
+	int rc = make_redirect(url);
+	if (rc == 0 && fork() == 0)
+		lead_browser();
+	if (rc < 0)
+		fprintf(stderr, "No browser is opened: %s\n", strerror(-rc));
+	else
+		close(led.alive[0]);
 }
 
 static struct {

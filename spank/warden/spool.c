@@ -45,16 +45,21 @@ static bool is_met(const char *name, bool hidden)
 
 static int each_of(int dir_fd, bool hidden, each_fn *each, void *context)
 {
-	int kept = 0;
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), kept = 0;
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *entry;
-	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+	if (dir == NULL) {
+		kept = -errno;
+		if (fd >= 0)
+			close(fd);
+		return kept;
+	}
+	while ((errno = 0, entry = readdir(dir)) != NULL) {
 		int rc = is_met(entry->d_name, hidden) ? each(dir_fd, entry->d_name, context) : 0;
 		kept = kept != 0 ? kept : rc;
 	}
-	if (dir != NULL)
-		closedir(dir);
+	kept = kept == 0 && errno != 0 ? -errno : kept;
+	closedir(dir);
 	return kept;
 }
 

@@ -48,7 +48,8 @@ int spool_make_directory(int at_fd, const char *name, struct error *e);
 /* Make an empty root-owned file; one that is there is fine. 0 or -errno. */
 int spool_mark(int step_fd, const char *name);
 bool spool_has(int dir_fd, const char *name);
-/* Call each for every name that does not begin with a dot; a non-zero return of each is kept. */
+/* Call each for every name that does not begin with a dot; a non-zero return of each is kept. -errno: not all
+ * could be met. */
 int spool_each(int dir_fd, int (*each)(int dir_fd, const char *name, void *context), void *context);
 /* The same for these names, too, but . and .. themselves. */
 int spool_each_hidden(int dir_fd, int (*each)(int dir_fd, const char *name, void *context), void *context);

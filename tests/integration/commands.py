@@ -58,13 +58,34 @@ def one_name(t, directory, name):
     t.equal(short + ': nothing else happens', sorted(os.listdir(here)), sorted([mpix, 'page.html']))
 
 
+def wrong_options(t):
+    """In our own words, and none of the library's."""
+    for command in ('analyze', 'check', 'export', 'finish', 'import', 'record', 'report', 'show', 'topology', 'view', 'whatif'):
+        r = subprocess.run([MPITRACE, command, '--nope'], env=ENV, capture_output=True, encoding='utf-8')
+        t.check('%s: an option that is none: what is wrong, and how it is used' % command, r.returncode == 2 and
+                re.fullmatch(r'mpitrace %s: .*\nusage: mpitrace .*' % command, r.stderr.strip(), re.S) and r.stderr.count('\n') <= 3, r)
+
+
+def left_behind(t, directory):
+    """What a command that was ended left of a file, the next one that writes it takes away."""
+    for words in (('analyze', directory + '/raw', '-o'), ('import', '--from', 'pyrite', directory + '/none', '-o')):
+        out, dead = directory + '/left.mpix', subprocess.Popen(['true'])
+        dead.wait()
+        for name in ('%s.%d.tmp' % (out, dead.pid), out + '.mine.tmp'):
+            open(name, 'w').close()
+        run(*words, out, cwd=directory, check=False)
+        t.equal('%s: what an earlier one left is gone, and nothing else' % words[0], [x for x in os.listdir(directory) if x.endswith('.tmp')], ['left.mpix.mine.tmp'])
+
+
 def main():
     t = Tests()
+    wrong_options(t)
     with tempfile.TemporaryDirectory(prefix='mpitrace-commands-') as directory:
         for folder in ('here', 'bin'):
             os.mkdir(directory + '/' + folder)
         subprocess.run([os.environ['GENERATE'], '--pattern', 'irregular', '--ranks', '40', '--nodes', '2', '--events-per-rank', '60', '-o', directory + '/raw'],
                        check=True, stdout=subprocess.DEVNULL)
+        left_behind(t, directory)
         run('analyze', '../raw', '-o', 'trace.mpix', cwd=directory + '/here')
         for name in NAMES:
             one_name(t, directory, name)

@@ -250,6 +250,24 @@ def outbox(t, place):
     t.check('steps whose record had no room are counted', 'steps without a record: 2,' in run.stderr, run)
 
 
+def swapped(t, place):
+    """Who puts another directory in the place of theirs while --remove goes through it loses their own files only."""
+    box, theirs, others = place + '/swap', place + '/swap/theirs', place + '/others'
+    for path, age in ((theirs, 10 * 86400), (others, 0)):
+        os.makedirs(path)
+        for i in range(8000):
+            open('%s/%d.alert.json' % (path, i), 'w').close()
+            os.utime('%s/%d.alert.json' % (path, i), (time.time() - age,) * 2)
+    os.symlink(others, box + '/next')
+    with subprocess.Popen([MPITRACE, 'fleet', 'ingest', box, '--db', place + '/swap.db', '--remove'], stdout=subprocess.DEVNULL) as p:
+        while p.poll() is None and len(os.listdir(theirs)) == 8000:
+            pass
+        os.rename(theirs, box + '/moved')
+        os.rename(box + '/next', theirs)
+    t.equal("--remove removes nothing in a directory that was put in a user's place", (p.returncode, len(os.listdir(others))), (0, 8000))
+    t.check('it was at work then', 0 < len(os.listdir(box + '/moved')) < 8000, len(os.listdir(box + '/moved')))
+
+
 def killed(t, place):
     """Killed at any instant: the database is whole, and a repeat ends with each record once."""
     db, path = place + '/killed.db', place + '/killed.ndjson'
@@ -631,6 +649,7 @@ def main():
         account(t, place)
         details(t, place)
         outbox(t, place)
+        swapped(t, place)
         at_once(t, place)
         killed(t, place)
         full(t, place)

@@ -381,6 +381,12 @@ def test_trust(t, place, all_records):
         site.configure(wrong)
         run = site.run()
         t.check('%s: one error' % wrong, run.returncode == 3 and run.stderr.count('\n') == 1, run)
+    there = place + '/there.ndjson'
+    open(there, 'w').close()
+    for path, same in ((place + '/new.ndjson', place + '/new.ndjson'), (there, place + '/./there.ndjson')):
+        site.configure({**out, 'path': path}, {**out, 'path': same})
+        run = site.run()
+        t.check('two destinations in one file: one error', run.returncode == 3 and '[destination d1] has the path of [destination d0]' in run.stderr and run.stderr.count('\n') == 1, run)
     site.configure(out)
     os.chmod(site.place + '/mpitrace.conf', 0o666)
     t.check('a configuration that others can write does not count', site.run().returncode == 3, '')
@@ -403,6 +409,48 @@ def test_trust(t, place, all_records):
     site.run()
     subprocess.run(ingest, check=True, capture_output=True)
     t.check('and removes it when it has', glob.glob(site.outbox + '/*.job.json') == [], '')
+
+
+def test_hostile_outbox(t, place, all_records):
+    """All may write in an outbox: nobody stops it for the others, or keeps it from being cleaned."""
+    path = place + '/out.ndjson'
+    site = Site(place, 'hostile', {'type': 'file', 'path': path, 'backoff': 0})
+    os.chmod(site.outbox, 0o3733)
+    site.leave(all_records[0])
+    stamp = site.outbox + '/.published'
+    for name in (stamp, stamp + '.new'):
+        os.mkdir(name)
+        open(name + '/x', 'w').close()
+        os.mkdir(name + '/y', 0)
+    run = site.run()
+    t.check('a directory of the name of the stamp stops nothing', run.returncode == 4 and lines_of(path) == [all_records[0]['id']], run)
+    t.check('and is no stamp', os.path.isfile(stamp), os.listdir(site.outbox))
+    old = time.time() - 1000
+    for i, below in enumerate(('deep', 'deep/er')):
+        os.mkdir('%s/%s' % (site.outbox, below))
+        with open('%s/%s/a.job.json' % (site.outbox, below), 'w') as f:
+            json.dump(all_records[5 + i], f)
+    with open(site.outbox + '/long.job.json', 'w') as f:
+        f.write('x' * 9000)
+    os.mkdir(site.outbox + '/closed', 0)
+    site.leave(all_records[1])
+    os.utime(stamp, (old, old))
+    run = site.run()
+    t.check('what cannot be read, and a directory, are said', run.returncode == 4 and all(x in run.stderr for x in ('long.job.json: is longer', 'deep: is a directory', 'closed: is a')), run)
+    t.check('and do not hold the stamp', os.stat(stamp).st_mtime > old + 900 and lines_of(path) == [r['id'] for r in all_records[:2]], (os.stat(stamp), lines_of(path)))
+    if os.geteuid() == 0:
+        somebody = {'user': 65534, 'group': 65534, 'extra_groups': [], 'cwd': '/'}
+        path = place + '/own'
+        os.mkdir(path)
+        os.chown(path, 65534, 65534)
+        site.configure({'type': 'file', 'path': path + '/out.ndjson', 'backoff': 0})
+        os.chown(site.place + '/mpitrace.conf', 65534, 65534)
+        site.state = path + '/state.db'
+        os.chmod(site.outbox, 0o3777)
+        os.utime(stamp, (old, old))
+        run = site.run(**somebody)
+        t.check('a stamp that cannot be written is said, and what there is is sent', run.returncode == 4 and 'run this as the owner' in run.stderr and
+                '.new' not in ' '.join(os.listdir(site.outbox)).replace('.published.new', '') and os.path.exists(path + '/out.ndjson'), run)
 
 
 def test_forgotten(t, place, all_records):
@@ -482,7 +530,7 @@ def test_kills(t, place, all_records):
 
 
 def main():
-    tests = (test_faults, test_tls, test_file, test_full_disk, test_poison, test_proxy_and_metrics, test_follow, test_forgotten, test_slow, test_versions, test_trust, test_kills)
+    tests = (test_faults, test_tls, test_file, test_full_disk, test_poison, test_proxy_and_metrics, test_follow, test_forgotten, test_slow, test_versions, test_trust, test_hostile_outbox, test_kills)
     each_in_its_place(Tests(), tests, records(max(2000, 2 * KILLS)))
 
 

@@ -93,6 +93,20 @@ def replaced(t, place, program):
                 os.path.isfile(out + ('/t.mpic' if kind == 'nothing' else '/t.2.mpic')), (r.returncode, r.stderr))
 
 
+def own_files(t, place, program):
+    """What the program writes is its own, also under the names that the results have; what was there before is no run's."""
+    out = place.dir + '/own'
+    r = run(place, 't', '--out', out, words=['/bin/sh', '-c', '%s; for x in html mpix; do echo mine >%s/t.$x; done' % (program, out)], ranks=1)
+    t.equal(place.flavour + ': files of the program under our names are as it wrote them, and ours are beside them',
+            (r.returncode, [open(out + '/t.' + x).read() for x in ('html', 'mpix')], [os.path.getsize(out + '/t.2.' + x) > 1000 for x in ('html', 'mpix')], len(r.said)),
+            (0, ['mine\n'] * 2, [True] * 2, 2))
+    t.check(place.flavour + ': and it is said where', all((out + '/t.2.' + x).encode() in r.stderr.split(b'mpitrace: report')[1] for x in ('html', 'mpix')), r)
+    os.symlink('nowhere', out + '/b.html')
+    r = run(place, 'b', '--out', out, words=[program], ranks=1)
+    t.check(place.flavour + ': a page that was there before keeps its name', r.returncode == 0 and not r.said and os.path.islink(out + '/b.html') and
+            os.path.exists(out + '/b-2.html'), (r, os.listdir(out)))
+
+
 def wrong(t, place):
     for options, why in ((['--stack', '33'], '--stack: "33" is not a depth'), (['--stack'], '--stack needs a value'),
                          (['--budget', '1x'], '--budget: "1x" is not a size'), (['--sample', '-1'], '--sample: "-1" is not a number of seconds'),
@@ -169,6 +183,7 @@ def main():
             folders(t, place, program)
             removed(t, place, program)
             replaced(t, place, program)
+            own_files(t, place, program)
             by_slurm(t, place, program)
             if flavour == 'openmpi':
                 slots(t, place, program)

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """web.py - `mpitrace view` over real sockets: it answers its own page and nobody else's, gives the part that was asked for, refuses
 what it need not know, and nobody who is slow or rude keeps it from the others."""
+import html
+import json
 import os
 import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -141,6 +144,38 @@ def ask_quietly(self, path):
 Server.ask_quietly = ask_quietly
 
 
+OPENER = '''#!%s
+import json, os, sys
+page = sys.argv[-1] if os.path.exists(sys.argv[-1]) else sys.argv[0]
+said = {'words': sys.argv[1:], 'mode': os.stat(page).st_mode & 0o777, 'above': os.stat(os.path.dirname(page)).st_mode & 0o777, 'text': open(page).read()}
+with open(os.environ['SAID'] + '.new', 'w') as f:
+    json.dump(said, f)
+os.rename(os.environ['SAID'] + '.new', os.environ['SAID'])
+'''
+
+
+def opened(t, path, place):
+    """All users can read the arguments of a process: what opens the browser is not told the address there."""
+    os.makedirs(place + '/bin')
+    with open(place + '/bin/xdg-open', 'w') as f:
+        f.write(OPENER % sys.executable)
+    os.chmod(place + '/bin/xdg-open', 0o755)
+    env = dict(os.environ, PATH=place + '/bin:' + os.environ['PATH'], SAID=place + '/said', TMPDIR=place)
+    with subprocess.Popen([MPITRACE, 'view', path, '--rank', '1', '--from', '0', '--to', '1'], env=env, stdout=subprocess.PIPE, encoding='utf-8') as p:
+        url = p.stdout.readline().strip()
+        deadline = time.monotonic() + 60
+        while not os.path.exists(place + '/said') and time.monotonic() < deadline:
+            time.sleep(0.01)
+        with open(place + '/said', encoding='utf-8') as f:
+            said = json.load(f)
+        t.check('what opens the browser has no token in its arguments', TOKEN.match(url)[2] not in str(said['words']), said)
+        t.equal('but a page that only its user can read, and that leads there', (said['mode'], said['above'], html.unescape(''.join(re.findall('url=([^"]*)"', said['text'])))), (0o600, 0o700, url))
+        p.kill()
+    while len(os.listdir(place)) > 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    t.equal('which goes with the server, also one that was killed', sorted(os.listdir(place)), ['bin', 'said'])
+
+
 def mistakes(t, path, s):
     done = subprocess.run([MPITRACE, 'view', path, '--port', str(s.port), '--no-browser'], capture_output=True, encoding='utf-8')
     t.equal('a port that is taken', (done.returncode, '--port' in done.stderr and 'in use' in done.stderr), (3, True))
@@ -172,6 +207,7 @@ def main():
             t.equal('two runs', (s.url.endswith('/?other=other.mpix'), s.ask('/%s/other.mpix' % s.token).body == trace), (True, True))
         finally:
             s.end()
+        opened(t, path, directory + '/opened')
     t.end()
 
 

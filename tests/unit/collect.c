@@ -1,6 +1,7 @@
 /* collect.c - the agent's parts on files made by hand: what a program committed is in the .mpic,
  * whatever else the file says. In: segment files as format/segment.h draws them.  Out:
  * .mpic files, read back with format/mpic.h. */
+#include "collect/finish.h"
 #include "collect/meta.h"
 #include "collect/predecessor.h"
 #include "collect/output.h"
@@ -18,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -664,4 +667,60 @@ Test(traces, holes_in_place_of_what_ran_untraced_come_to_an_end, .timeout = 60)
 	untraced_read(dir, &u);
 	cr_assert_eq(u.n, 1);
 	cr_assert_eq(u.whys[0].processes, UNTRACED_UNSAID_MAX);
+}
+
+/* ---- an analysis that the kernel does not let go ---- */
+
+static int end_at_once(const char *out)
+{
+	(void)out;
+	return 0;
+}
+
+static int hang(const char *out)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s/hangs", out);
+	close(open(path, O_WRONLY | O_CREAT, 0600));
+	for (;;)
+		pause();
+	return 0;
+}
+
+/* Who is traced is waited for by the tracer before its parent: as if it hung in a file system that does not answer. */
+static void hold_child_of(pid_t parent)
+{
+	char path[PATH_MAX];
+	int pid = 0;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	snprintf(path, sizeof(path), "%s/hangs", dir);
+	while (access(path, F_OK) != 0)
+		usleep(1000);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent, parent);
+	FILE *f = fopen(path, "r");
+	while (f != NULL && fscanf(f, "%d", &pid) == 1 && pid == getpid())
+		;
+	snprintf(path, sizeof(path), "%s/held", dir);
+	if (pid != getpid() && ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0)
+		close(open(path, O_WRONLY | O_CREAT, 0600));
+	for (;;)
+		pause();
+}
+
+Test(traces, an_analysis_that_does_not_end_when_it_is_killed_is_left_alone, .timeout = 60)
+{
+	struct finish f = {.out = dir, .analyze = hang, .totals = end_at_once, .nodes = 1, .budget_s = 1};
+	struct output a = ended("a", 3);
+	struct error e = {""};
+	char held[PATH_MAX];
+	pid_t us = getpid(), pid = fork();
+	if (pid == 0)
+		hold_child_of(us);
+	cr_expect_eq(finish_run(&f, &e), FINISH_LATER, "%s", e.text);
+	snprintf(held, sizeof(held), "%s/held", dir);
+	if (access(held, F_OK) != 0)
+		cr_log_warn("nobody may trace here: not tried");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	free(a.path);
 }

@@ -37,6 +37,7 @@ static size_t beside(uint32_t other, uint32_t negative, uint32_t negative_too)
 {
 	struct scan s = {0};
 	link_list list = {0};
+	struct link_omitted omitted;
 	size_t n = 0;
 	for (uint32_t node = 0; node < 2; node++)
 		cr_assert_eq(vec_push(&s.names, node + 1), 0);
@@ -47,7 +48,8 @@ static size_t beside(uint32_t other, uint32_t negative, uint32_t negative_too)
 		add(&s, VICTIM, 9, 0, start, 0.4 + more);
 		add(&s, VICTIM, 9, 1, start, 0.4);
 	}
-	cr_assert_eq(links_find(&s, switch_of, &list), 0);
+	cr_assert_eq(links_find(&s, switch_of, &list, &omitted), 0);
+	cr_expect_eq(omitted.jobs + omitted.programs, 0);
 	for (size_t i = 0; i < list.n; i++)
 		n += list.at[i].at == LINK_NONE;
 	links_done(&list);
@@ -66,4 +68,24 @@ Test(links, nobody_waits_beside_jobs_of_the_same_program)
 {
 	cr_expect_eq(beside(OTHER, 0, 0), 1);
 	cr_expect_eq(beside(VICTIM, 0, 0), 0);
+}
+
+/* Records may say anything: all jobs at once on one switch, each of a program of its own. */
+Test(links, jobs_without_number_on_a_switch_are_left_out_and_counted, .timeout = 60)
+{
+	struct scan s = {0};
+	link_list list = {0};
+	struct link_omitted omitted;
+	const uint32_t crowd = 30000, after = 12 * QUARTER_S;
+	for (uint32_t node = 0; node < 2; node++)
+		cr_assert_eq(vec_push(&s.names, node + 1), 0);
+	for (uint32_t i = 0; i < crowd; i++)
+		add(&s, 100 + i, 9, 0, QUARTER_S, 0.4);
+	add(&s, VICTIM, 9, 1, QUARTER_S, 0.4);
+	for (uint32_t i = 0; i < 1000; i++) /* and not those of other times */
+		add(&s, 100 + i, 9, 0, after, 0.4);
+	cr_assert_eq(links_find(&s, switch_of, &list, &omitted), 0);
+	cr_expect_eq(omitted.jobs, crowd, "%llu", (unsigned long long)omitted.jobs);
+	links_done(&list);
+	scan_done(&s);
 }

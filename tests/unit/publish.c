@@ -1,6 +1,7 @@
 /* publish.c - what goes over the wire when names are hostile, and what the state does with batches. */
 #include "base/json.h"
 #include "fleet/publish/state.h"
+#include "format/issues.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -170,44 +171,70 @@ Test(elasticsearch, answer_that_does_not_fit_is_none)
 
 /* ---- sums ---- */
 
-static int add_job(struct totals *t, const char *account, const char *user)
+static int add_job(struct totals *t, const char *account, const char *issue)
 {
-	char text[256];
+	char text[400];
 	snprintf(text, sizeof(text),
 		 "{\"schema\":\"mpitrace/job/2\",\"id\":\"i\",\"start\":\"2025-03-01T10:00:00Z\",\"core_hours\":2,"
-		 "\"account\":\"%s\",\"user\":\"%s\"}",
-		 account, user);
+		 "\"account\":\"%s\",\"issues\":[{\"issue\":\"%s\",\"severity\":\"high\",\"loss_core_hours\":1}]}",
+		 account, issue);
 	struct publish_record r = {1, text, cJSON_Parse(text), false};
 	int rc = publish_kind_find("pushgateway")->add(&r, t);
 	cJSON_Delete((cJSON *)r.json);
 	return rc;
 }
 
+static double sum_of(const struct totals *t, const char *metric)
+{
+	double sum = 0;
+	for (size_t i = 0; i < t->all.n; i++)
+		sum += strcmp(t->all.at[i].metric, metric) == 0 ? t->all.at[i].value : 0;
+	return sum;
+}
+
 Test(pushgateway, series_are_bounded_and_nothing_is_left_out)
 {
 	struct totals t = {0};
 	char account[32];
-	double jobs = 0, hours = 0;
 	for (int i = 0; i < 6000; i++) {
 		snprintf(account, sizeof(account), "a%d", i);
-		cr_assert_eq(add_job(&t, account, "u"), 0);
+		cr_assert_eq(add_job(&t, account, ""), 0);
 	}
 	cr_expect_leq(t.all.n, 20016u);
 	cr_expect(totals_has(&t, "mpitrace_jobs_total",
 			     "cluster=\"(others)\",partition=\"(others)\",account=\"(others)\""));
-	for (size_t i = 0; i < t.all.n; i++) {
-		jobs += strcmp(t.all.at[i].metric, "mpitrace_jobs_total") == 0 ? t.all.at[i].value : 0;
-		hours += strcmp(t.all.at[i].metric, "mpitrace_core_hours_total") == 0 ? t.all.at[i].value : 0;
+	cr_expect_eq(sum_of(&t, "mpitrace_jobs_total"), 6000);
+	cr_expect_eq(sum_of(&t, "mpitrace_core_hours_total"), 12000);
+	totals_done(&t);
+}
+
+Test(pushgateway, issues_are_those_of_the_table_and_within_the_bound)
+{
+	struct totals t = {0};
+	char name[32];
+	for (int i = 0; i < 30000; i++) {
+		snprintf(name, sizeof(name), "i%d", i);
+		cr_assert_eq(add_job(&t, "a", name), 0);
 	}
-	cr_expect_eq(jobs, 6000);
-	cr_expect_eq(hours, 12000);
+	cr_expect_eq(t.all.n, 8u, "%zu: any name is one of others", t.all.n);
+	for (int i = 0; i < 2600; i++) {
+		snprintf(name, sizeof(name), "a%d", i);
+		cr_assert_eq(add_job(&t, name, i < 2400 ? "" : issue_rows[0].name), 0);
+	}
+	for (size_t k = 0; k < issue_count; k++)
+		for (int i = 0; i < 2400; i++) {
+			snprintf(name, sizeof(name), "a%d", i);
+			cr_assert_eq(add_job(&t, name, issue_rows[k].name), 0);
+		}
+	cr_expect_leq(t.all.n, 20016u, "%zu", t.all.n);
+	cr_expect_eq(sum_of(&t, "mpitrace_lost_core_hours_total"), 30000 + 200 + 2400 * (double)issue_count);
 	totals_done(&t);
 }
 
 Test(pushgateway, hostile_names_stay_in_their_label)
 {
 	struct totals t = {0};
-	cr_assert_eq(add_job(&t, "a\\\"b\\\\\\n c} 1", "u"), 0); /* JSON of: a"b\, a line feed, c} 1 */
+	cr_assert_eq(add_job(&t, "a\\\"b\\\\\\n c} 1", ""), 0); /* JSON of: a"b\, a line feed, c} 1 */
 	cr_expect(totals_has(&t, "mpitrace_jobs_total", "cluster=\"\",partition=\"\",account=\"a\\\"b\\\\\\n c} 1\""));
 	totals_done(&t);
 }
