@@ -29,7 +29,7 @@
 #define CODE_NO_PROGRAM 127
 #define END_TRIES 200 /* of 10 ms */
 #define REAP_TRIES 100
-#define LOOK_MS 2000
+#define LOOK_MS 10000 /* a busy machine may take seconds for what takes a millisecond */
 #define CODE_STOPPED (-1)
 
 static struct {

@@ -97,6 +97,7 @@ static void lead_browser(void)
 	char end;
 	setsid();
 	signal(SIGPIPE, SIG_DFL);
+	close(led.alive[1]); /* also where the kernel has no close_range() */
 	dup2(led.alive[0], 3);
 	int null = open("/dev/null", O_RDWR);
 	for (int fd = 0; fd < 3; fd++)
