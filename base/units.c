@@ -98,7 +98,9 @@ struct fmt fmt_many(double count, const char *what)
 	size_t len = strlen(what);
 	int hisses = len > 1 && (what[len - 1] == 's' || strcmp(what + len - 2, "ch") == 0);
 	const char *ending = count == 1 ? "" : hisses ? "es" : "s";
-	snprintf(f.s, sizeof(f.s), "%.12s %.24s%s", n.s, what, ending);
+	int room = (int)(sizeof(f.s) - 1 - strlen(n.s) - strlen(" ") -
+			 strlen(ending)); /* the word is cut, not the number */
+	snprintf(f.s, sizeof(f.s), "%.26s %.*s%s", n.s, room, what, ending);
 	return f;
 }
 
@@ -110,6 +112,8 @@ struct fmt fmt_share(double fraction)
 		return dash();
 	if (percent > 0 && percent < 0.05)
 		return (struct fmt){.s = "&lt;" NBSP "0.1" NBSP "%"};
+	if (percent >= 99.95 && percent < 100)
+		return (struct fmt){.s = "&gt;" NBSP "99.9" NBSP "%"};
 	int digits = (percent > 0 && percent < 9.95) || (percent > 99 && percent < 100) ? 1 : 0;
 	snprintf(f.s, sizeof(f.s), "%.*f" NBSP "%%", digits, percent);
 	return f;
@@ -138,7 +142,7 @@ struct fmt fmt_plain(struct fmt markup)
 	static const struct {
 		const char *markup;
 		char plain;
-	} signs[] = {{NBSP, ' '}, {"\xc2\xb5", 'u'}, {"\xe2\x80\x93", '-'}, {"&lt;", '<'}};
+	} signs[] = {{NBSP, ' '}, {"\xc2\xb5", 'u'}, {"\xe2\x80\x93", '-'}, {"&lt;", '<'}, {"&gt;", '>'}};
 	struct fmt f = {.s = ""};
 	for (size_t from = 0, to = 0; markup.s[from] != '\0'; to++) {
 		size_t step = 1;

@@ -369,6 +369,10 @@ static int run_on(struct whatif *x, struct mpix_file *f)
 	int code = understand(x);
 	if (code != 0)
 		return code < 0 ? complain(x->path, "%s", "out of memory") : code;
+	if (json_number_or(json_item(x->analysis, "coverage"), "events", 0) == 0)
+		return complain(x->path, "%s",
+				"no single calls in it, only totals: nothing to replay; record again, with "
+				"single calls");
 	if (replay_create(f, REPLAY_EVENTS_MAX, &replay, &e) < 0)
 		return complain(x->path, "%s", e.text);
 	code = answer(x, replay);

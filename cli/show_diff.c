@@ -91,7 +91,8 @@ static void put_verdict(const cJSON *diff)
 		return;
 	}
 	printf("\nThe traced region took %s, before %s: %s", time_text(b).s, time_text(a).s, change_text(b - a).s);
-	printf(" (%s)", percent_text(a, b - a).s);
+	if (*percent_text(a, b - a).s != '\0')
+		printf(" (%s)", percent_text(a, b - a).s);
 	if (isnan(p))
 		puts(".");
 	else

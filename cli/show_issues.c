@@ -137,9 +137,13 @@ void show_issues(const cJSON *a, const char *path)
 {
 	size_t n;
 	const cJSON **rows = json_objects(a, "issues", &n);
-	puts(n > 0	    ? "\nIssues, causes before their consequences (severity, time lost, share of all)"
-	     : is_judged(a) ? "\nIssues: nothing to fix"
-			    : "\nIssues: not analysed");
+	if (n > 0)
+		puts("\nIssues, causes before their consequences (severity, time lost, share of all)");
+	else if (is_judged(a)) {
+		fputs("\nIssues: ", stdout);
+		show_words(json_text(a, "verdict", "nothing to fix"), 8, 8);
+	} else
+		puts("\nIssues: not analysed");
 	for (size_t i = 0; i < n; i++) {
 		put_head(rows[i], i + 1, show_ranks_s(a));
 		put_line("what", json_text(rows[i], "what", ""));

@@ -122,7 +122,7 @@ static void put_reasons(const cJSON *coverage)
 static void put_calls(const cJSON *a)
 {
 	const cJSON *coverage = json_item(a, "coverage");
-	double calls = 0, lost = json_number_or(coverage, "events_lost", 0);
+	double calls = 0, lost = json_number(coverage, "events_lost");
 	for (const cJSON *row = json_first(a, "per_rank"); row != NULL; row = row->next)
 		calls += json_number_or(row, "calls", 0);
 	printf("            %s calls; ", count_text(calls).s);
@@ -131,7 +131,9 @@ static void put_calls(const cJSON *a)
 		return;
 	}
 	printf("%s single events, ", count_text(json_number_or(coverage, "events", 0)).s);
-	if (lost > 0)
+	if (isnan(lost))
+		puts("losses unknown");
+	else if (lost > 0)
 		printf("%s lost\n", count_text(lost).s);
 	else
 		puts("none lost");

@@ -253,15 +253,21 @@ static void put_unplaced(const cJSON *node, int indent)
 {
 	char text[256];
 	size_t used = 0;
-	unsigned n = 0;
-	for (const cJSON *r = json_first(node, "ranks"); r != NULL; r = r->next)
-		if (json_first(r, "cores") == NULL && used + 32 < sizeof(text)) {
+	unsigned n = 0, unsaid = 0;
+	for (const cJSON *r = json_first(node, "ranks"); r != NULL; r = r->next) {
+		if (json_first(r, "cores") != NULL)
+			continue;
+		if (used + 64 < sizeof(text))
 			used += (size_t)snprintf(text + used, sizeof(text) - used, n > 0 ? ", %.0f" : "%.0f",
 						 json_number_or(r, "rank", 0));
-			n++;
-		}
+		else
+			unsaid++;
+		n++;
+	}
 	if (n == 0)
 		return;
+	if (unsaid > 0)
+		snprintf(text + used, sizeof(text) - used, " and %u more", unsaid);
 	put_indent(indent);
 	fputs("cores not known: ranks ", stdout);
 	put_wrapped(text, indent + 23, indent + 2);
@@ -410,6 +416,22 @@ static void put_misbindings(const cJSON *topology)
 	}
 }
 
+/* Only what is known can be as it should be. */
+static void put_no_misbindings(const cJSON *topology)
+{
+	double known = 0, unknown = 0;
+	for (const cJSON *node = json_first(topology, "nodes"); node != NULL; node = node->next)
+		for (const cJSON *r = json_first(node, "ranks"); r != NULL; r = r->next)
+			*(json_first(r, "cores") != NULL ? &known : &unknown) += 1;
+	if (known == 0)
+		puts("\nWhether bindings are as they should be is not known.");
+	else if (unknown > 0)
+		printf("\nAll bindings that are known are as they should be; not known: %s.\n",
+		       fmt_many(unknown, "rank").s);
+	else
+		puts("\nAll bindings are as they should be.");
+}
+
 void show_topology(const cJSON *topology, const cJSON *job, bool all)
 {
 	if (job != NULL)
@@ -417,5 +439,5 @@ void show_topology(const cJSON *topology, const cJSON *job, bool all)
 	put_nodes(topology, all);
 	put_misbindings(topology);
 	if (job != NULL && json_first(topology, "misbindings") == NULL)
-		puts("\nAll bindings are as they should be.");
+		put_no_misbindings(topology);
 }

@@ -1,6 +1,7 @@
 /* mpix_open.c - opens an .mpix: superblock, index, description, analysis; all else is read when it is asked for. */
 #include "format/mpix_reader.h"
 
+#include "base/budget.h"
 #include "base/crc32c.h"
 
 #include <fcntl.h>
@@ -112,7 +113,8 @@ static int read_texts(struct mpix_file *f, struct error *e)
 	if (rc < 0)
 		return rc;
 	f->analysis = (char *)raw;
-	if (strlen(f->analysis) != analysis->raw_bytes)
+	struct budget parsed = budget_for(f->len_bytes);
+	if (strlen(f->analysis) != analysis->raw_bytes || budget_json(&parsed, f->analysis, analysis->raw_bytes) < 0)
 		return mpix_damaged(f, analysis, e);
 	return 0;
 }

@@ -104,7 +104,7 @@ static void put_run(const struct compare_run *r, cJSON *o)
 	json_put(o, "ranks_seen", json_number_or(coverage(r), "ranks_seen", 0));
 	cJSON_AddBoolToObject(o, "complete", is_whole(r));
 	json_put(o, "events", json_number_or(coverage(r), "events", 0));
-	json_put(o, "events_lost", json_number_or(coverage(r), "events_lost", 0));
+	json_put_null_or(o, "events_lost", json_number(coverage(r), "events_lost"));
 	json_put_null_or(o, "region_s", json_number(json_item(r->analysis, "efficiency"), "region_s"));
 }
 
@@ -134,14 +134,16 @@ static void note_run(const struct sides *s, size_t i, cJSON *notes)
 {
 	const struct compare_run *r = s->run[i];
 	const char *name = basename_of(r->path);
-	double lost = json_number_or(coverage(r), "events_lost", 0), missing = r->ranks - s->seen[i];
+	double lost = json_number(coverage(r), "events_lost"), missing = r->ranks - s->seen[i];
+	char losses[64] = "events lost: not known";
 	double cut = json_number_or(r->analysis, "wait_states_left_out", 0);
+	if (!isnan(lost))
+		snprintf(losses, sizeof(losses), "%.0f events lost", lost);
 	if (!is_whole(r))
 		note(notes,
-		     "%.200s: the record is not whole (%.0f of %.0f ranks are missing, %.0f events lost), so its sums "
-		     "are "
-		     "too small; nothing is called beyond noise.",
-		     name, fmax(missing, 0), r->ranks, lost);
+		     "%.200s: the record is not whole (%.0f of %.0f ranks are missing, %s), so its sums are too small; "
+		     "nothing is called beyond noise.",
+		     name, fmax(missing, 0), r->ranks, losses);
 	if (!s->has_events[i])
 		note(notes, "%.200s holds no single calls, so its waiting is not known.", name);
 	if (cut > 0)
@@ -154,14 +156,19 @@ static void note_run(const struct sides *s, size_t i, cJSON *notes)
 		     100 * json_number_or(json_item(r->analysis, "overhead"), "share", 0));
 }
 
+static bool differ(const char *a, const char *b)
+{
+	return *a != '\0' && *b != '\0' && strcmp(a, b) != 0;
+}
+
 /* A run against the first of its side, and those against each other. */
 static void note_program(const struct sides *s, size_t i, cJSON *notes)
 {
 	const struct compare_run *r = s->run[i], *to = s->run[i <= s->na ? 0 : s->na];
-	if (strcmp(program_of(r), program_of(to)) != 0)
+	if (differ(program_of(r), program_of(to)))
 		note(notes, "%.200s is of another program than %.200s: %.60s, not %.60s.", basename_of(r->path),
 		     basename_of(to->path), program_of(r), program_of(to));
-	if (strcmp(job_text(r, "mpi"), job_text(to, "mpi")) != 0)
+	if (differ(job_text(r, "mpi"), job_text(to, "mpi")))
 		note(notes, "%.200s used another MPI library than %.200s: %.60s, not %.60s.", basename_of(r->path),
 		     basename_of(to->path), job_text(r, "mpi"), job_text(to, "mpi"));
 }

@@ -223,8 +223,9 @@ void issue_link_hotspot(const struct analysis *a, struct issue *f)
 	issue_add_rank(f, top->src);
 	issue_add_rank(f, top->dst);
 	issue_add_pair(f, top->src, top->dst);
-	snprintf(f->what, sizeof(f->what), "%s go from rank %u to rank %u, more than between all others together.",
-		 bytes_text((double)top->bytes, text), top->src, top->dst);
+	snprintf(f->what, sizeof(f->what), "%s go from rank %u to rank %u, %s between all others together.",
+		 bytes_text((double)top->bytes, text), top->src, top->dst,
+		 top->bytes > a->p2p.bytes - top->bytes ? "more than" : "as much as");
 	snprintf(f->why, sizeof(f->why), "One link carries most of the traffic while the others are idle.");
 	snprintf(f->next, sizeof(f->next), "Place these two ranks on one node, or split what they exchange.");
 }

@@ -84,8 +84,8 @@ void issue_global_collective_heavy(const struct analysis *a, struct issue *f)
 	if (!f->found)
 		return;
 	issue_add_site(f, c.site);
-	snprintf(f->what, sizeof(f->what), "Moving data in collectives takes %s of all ranks' time, most of it%s.",
-		 duration_text(f->loss_s, total), site_text(a->step, c.site, place, sizeof(place)));
+	snprintf(f->what, sizeof(f->what), "Moving data in collectives takes %s of all ranks' time%s.",
+		 duration_text(f->loss_s, total), share_of_site(a->step, c.site, ", most of it", place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why),
 		 "The cost of an operation on all ranks grows with their number and with the bytes "
 		 "of each.");
@@ -158,10 +158,10 @@ void issue_small_message_overhead(const struct analysis *a, struct issue *f)
 	if (!f->found)
 		return;
 	issue_add_site(f, small.cost.site);
-	snprintf(f->what, sizeof(f->what), "%s messages of %s bytes in the mean take %s, most of it%s.",
+	snprintf(f->what, sizeof(f->what), "%s messages of %s bytes in the mean take %s%s.",
 		 fmt_count(small.messages > 0 ? small.messages : small.cost.calls).s,
 		 fmt_count(small.cost.bytes / small.cost.calls).s, duration_text(f->loss_s, total),
-		 site_text(a->step, small.cost.site, place, sizeof(place)));
+		 share_of_site(a->step, small.cost.site, ", most of it", place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why),
 		 "A message of so few bytes costs latency, not bandwidth: ten in one are nearly "
 		 "ten times cheaper.");
@@ -182,8 +182,8 @@ void issue_io_wait(const struct analysis *a, struct issue *f)
 	if (!f->found)
 		return;
 	issue_add_site(f, c.site);
-	snprintf(f->what, sizeof(f->what), "MPI-IO takes %s of all ranks' time, most of it%s.",
-		 duration_text(f->loss_s, total), site_text(a->step, c.site, place, sizeof(place)));
+	snprintf(f->what, sizeof(f->what), "MPI-IO takes %s of all ranks' time%s.", duration_text(f->loss_s, total),
+		 share_of_site(a->step, c.site, ", most of it", place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why), "Ranks do not compute while they read or write files.");
 	snprintf(f->next, sizeof(f->next),
 		 "%sFewer and larger accesses%s; ask your site how to set the file system's striping.",

@@ -90,3 +90,5 @@ const char *duration_text(double seconds, char *text);
 const char *bytes_text(double bytes, char *text);
 /* "exchange (halo.c:41)", "MPI_Recv in libfoo.so", or "". Returns text. */
 const char *site_text(const struct step *s, uint32_t site, char *text, size_t size);
+/* The same behind ", mostly" or such words; "" where it is not known. */
+const char *share_of_site(const struct step *s, uint32_t site, const char *words, char *text, size_t size);

@@ -9,7 +9,7 @@
 
 #define SAVED_SHARE_MIN 0.20 /* of all bytes: that another mapping keeps inside */
 #define GROWTH_CARRY 1e-3    /* of bytes with the nodes before: neighbours decide where the node itself does not */
-#define GROWTH_STEPS_MAX 2e8 /* ranks times links: beyond it, the last is left out */
+#define GROWTH_STEPS_MAX 2e8 /* ranks times ranks and links: beyond it, the last is left out */
 
 struct links_of {
 	uint32_t n;
@@ -200,7 +200,7 @@ static void compare(const struct analysis *a, const struct links_of *l, uint32_t
 		    struct mapping *m, double *gain, struct issue *f)
 {
 	uint32_t n = l->n, nnodes = (uint32_t)a->step->nodes.n, best = BLOCKS;
-	bool grows = (double)n * (double)(a->p2p.links.n + a->rma.links.n) <= GROWTH_STEPS_MAX;
+	bool grows = (double)n * (double)(n + a->p2p.links.n + a->rma.links.n) <= GROWTH_STEPS_MAX;
 	for (uint32_t r = 0; r < n; r++) {
 		m[NOW].node[r] = a->step->ranks[r]->node;
 		room[m[NOW].node[r]]++;

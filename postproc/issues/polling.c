@@ -63,9 +63,9 @@ void issue_polling(const struct analysis *a, struct issue *f)
 		if (a->ranks[r].polling_ns >= WAIT_SHARE_MIN * a->ranks[r].region_ns)
 			issue_add_rank(f, r);
 	issue_add_site(f, all.site);
-	snprintf(f->what, sizeof(f->what), "%s unsuccessful tests took %s (total over ranks), mostly%s.",
+	snprintf(f->what, sizeof(f->what), "%s unsuccessful tests took %s (total over ranks)%s.",
 		 fmt_count((double)all.calls).s, duration_text(f->loss_s, total),
-		 site_text(a->step, all.site, place, sizeof(place)));
+		 share_of_site(a->step, all.site, ", mostly", place, sizeof(place)));
 	add_waits(a, f);
 	snprintf(f->why, sizeof(f->why),
 		 "Polling keeps a processor busy without progress. Time between two tests counts as useful, whether it "

@@ -49,9 +49,9 @@ void issue_serialization(const struct analysis *a, struct issue *f)
 	name_chain(a, f);
 	snprintf(f->what, sizeof(f->what),
 		 "With ideal transfers the run would still take %s, although no rank computes longer than %s: for the "
-		 "rest, ranks wait for each other in turn, mostly%s.",
+		 "rest, ranks wait for each other in turn%s.",
 		 duration_text(ideal_ns / 1e9, ideal), duration_text(a->max_useful_ns / 1e9, most),
-		 site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place)));
+		 share_of_site(a->step, f->nsites > 0 ? f->sites[0] : NONE, ", mostly", place, sizeof(place)));
 	snprintf(f->why, sizeof(f->why),
 		 "Ranks work one after another, or take turns in having more work: each waits for the results of the "
 		 "one before.");

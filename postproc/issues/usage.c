@@ -27,16 +27,26 @@ static double fullness(const struct node_usage *n)
 	return n->limit_bytes > 0 ? n->used_most_bytes / n->limit_bytes : 0;
 }
 
+/* Nobody else ended them: neither who stopped the job, nor whoever ended all ranks in one way. */
+static bool may_lack_memory(const struct step *s)
+{
+	bool one_way = s->nranks > 1;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		one_way &= was_killed(s->ranks[r]);
+	return s->outcome.state == OUTCOME_OUT_OF_MEMORY || (!one_way && !outcome_is_stop(&s->outcome));
+}
+
 /* The ranks of nodes that were nearly full; the killed among them, plus 1, or 0. */
 static uint32_t name_ranks(const struct analysis *a, struct issue *f)
 {
 	uint32_t killed = 0;
+	bool may = may_lack_memory(a->step);
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
 		const struct process *p = a->step->ranks[r];
 		if (p == NULL || fullness(&a->usage.nodes[p->node]) < NEARLY_FULL)
 			continue;
 		issue_add_rank(f, r);
-		if (was_killed(p) && killed == 0)
+		if (may && was_killed(p) && killed == 0)
 			killed = r + 1;
 	}
 	return killed;

@@ -74,10 +74,10 @@ void issue_of_waits(const struct analysis *a, struct issue *f, const struct wait
 	f->found = f->value >= f->threshold;
 	if (f->found) {
 		fill_from(f, &c);
-		(void)site_text(a->step, f->nsites > 0 ? f->sites[0] : NONE, place, sizeof(place));
-		snprintf(f->what, sizeof(f->what), "%s waited %s in total, %s each time, %s%s%s.", w->waiters,
+		(void)share_of_site(a->step, f->nsites > 0 ? f->sites[0] : NONE, ", mostly", place, sizeof(place));
+		snprintf(f->what, sizeof(f->what), "%s waited %s in total, %s each time, %s%s.", w->waiters,
 			 duration_text(c.seconds, total), duration_text(c.seconds / (double)calls_of(&c), each),
-			 w->event, *place != '\0' ? ", mostly" : "", place);
+			 w->event, place);
 		snprintf(f->why, sizeof(f->why), "%s", w->why);
 		snprintf(f->next, sizeof(f->next), "%s", w->next);
 	}

@@ -183,7 +183,20 @@ static void explain_unknown(struct step *s, const struct shortfall *t)
 			    fmt_many((double)t->unknown_defs, "definition").s);
 }
 
-static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, uint32_t *named)
+/* Reasons of one kind, and of how many ranks some are not said. */
+struct reasons {
+	uint32_t n, ranks_unsaid;
+};
+
+static void explain_rank(struct step *s, uint32_t rank, struct reasons *r,
+			 void (*explain)(struct step *s, uint32_t rank, uint32_t *named))
+{
+	uint32_t before = r->n;
+	explain(s, rank, &r->n);
+	r->ranks_unsaid += r->n > before && r->n > NAMED_MAX;
+}
+
+static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, struct reasons *reasons)
 {
 	const struct process *p = s->ranks[rank];
 	if (p == NULL) {
@@ -202,15 +215,16 @@ static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, uint3
 	}
 	tally_unknown(p, t);
 	tally_bare(s, p, t);
-	explain_exit(s, rank, &named[0]);
-	explain_losses(s, rank, &named[1]);
-	explain_fields(s, rank, &named[2]);
+	explain_rank(s, rank, &reasons[0], explain_exit);
+	explain_rank(s, rank, &reasons[1], explain_losses);
+	explain_rank(s, rank, &reasons[2], explain_fields);
 }
 
-static void explain_rest(struct step *s, uint32_t named, const char *what)
+static void explain_rest(struct step *s, const struct reasons *r, const char *what)
 {
-	if (named > NAMED_MAX)
-		step_reason(s, "%u more %s", named - NAMED_MAX, what);
+	if (r->n > NAMED_MAX)
+		step_reason(s, "%u more such reasons, of %s that %s", r->n - NAMED_MAX,
+			    fmt_many(r->ranks_unsaid, "rank").s, what);
 }
 
 static void explain_files(struct step *s)
@@ -416,13 +430,13 @@ int part_coverage(struct analysis *a)
 {
 	struct step *s = a->step;
 	struct shortfall t = {0};
-	uint32_t named[3] = {0, 0, 0};
+	struct reasons reasons[3] = {{0}};
 	unknown_explain(a);
 	for (uint32_t r = 0; r < s->nranks; r++)
-		tally_rank(s, r, &t, named);
-	explain_rest(s, named[0], "ranks did not end well");
-	explain_rest(s, named[1], "ranks lost single events");
-	explain_rest(s, named[2], "ranks have objects that are not in the record");
+		tally_rank(s, r, &t, reasons);
+	explain_rest(s, &reasons[0], "did not end well");
+	explain_rest(s, &reasons[1], "lost single events");
+	explain_rest(s, &reasons[2], "had objects that are not in the record");
 	explain_ranks(s, &t);
 	explain_files(s);
 	explain_unknown(s, &t);

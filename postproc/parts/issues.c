@@ -129,6 +129,15 @@ const char *site_text(const struct step *s, uint32_t site, char *text, size_t si
 	return text;
 }
 
+const char *share_of_site(const struct step *s, uint32_t site, const char *words, char *text, size_t size)
+{
+	size_t n = strlen(words);
+	if (*site_text(s, site, text + n, size - n) == '\0')
+		return strcpy(text, "");
+	memcpy(text, words, n);
+	return text;
+}
+
 /* What the loss is a share of. */
 static double loss_of_s(const struct analysis *a, const struct issue *f)
 {
@@ -329,11 +338,13 @@ static void put_verdict(struct analysis *a, struct issue *const *order, size_t n
 {
 	const struct issue *worst = main_issue(a, order, n);
 	bool efficient = !(a->longest_region_ns > 0) || a->mean_useful_ns >= EFFICIENT_MIN * a->longest_region_ns;
-	const char *nothing = a->step->totals	    ? "not known yet: the events are not analysed"
-			      : a->ranks_seen < 2   ? "one rank: there is nothing to exchange"
-			      : n == 0 || efficient ? "nothing to fix"
-						    : "no single cause stands out";
-	char text[3 * ISSUE_TEXT_MAX + 2], gain[ISSUE_TEXT_MAX];
+	char text[3 * ISSUE_TEXT_MAX + 2], gain[ISSUE_TEXT_MAX], missing[64];
+	const char *nothing = a->step->totals			? "not known yet: the events are not analysed"
+			      : a->ranks_seen < a->step->nranks ? missing
+			      : a->step->nranks < 2		? "one rank: there is nothing to exchange"
+			      : n == 0 || efficient		? "nothing to fix"
+								: "no single cause stands out";
+	snprintf(missing, sizeof(missing), "not known: %u of %u ranks are recorded", a->ranks_seen, a->step->nranks);
 	gain_sentence(worst, gain);
 	snprintf(text, sizeof(text), "%s%s", worst != NULL ? worst->what : nothing, gain);
 	for (size_t i = 0; i < n; i++)

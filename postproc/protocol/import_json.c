@@ -38,14 +38,14 @@ static void put_job(const struct import *x, cJSON *a)
 
 static void put_unmatched(const struct import *x, cJSON *coverage)
 {
-	static const char *const none[] = {"partner_missing",	 "record_cut", "unknown_source", "collectives",
-					   "collectives_differ", "cancelled",  "proc_null",	 "outside_world"};
+	static const char *const unknown[] = {"partner_missing", "record_cut",	"unknown_source",
+					      "program",	 "collectives", "collectives_differ",
+					      "cancelled",	 "proc_null",	"outside_world"};
 	cJSON *o = json_object(coverage, "unmatched");
 	json_put(o, "sends", (double)x->unmatched_sends);
 	json_put(o, "receives", (double)x->unmatched_receives);
-	json_put(o, "program", (double)(x->unmatched_sends + x->unmatched_receives));
-	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
-		json_put(o, none[i], 0);
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+		cJSON_AddNullToObject(o, unknown[i]);
 }
 
 static void put_coverage(const struct import *x, cJSON *a)
@@ -59,8 +59,8 @@ static void put_coverage(const struct import *x, cJSON *a)
 	json_put(o, "ranks_seen", seen);
 	json_array(o, "nodes_missing");
 	json_put(o, "events", (double)x->events);
-	json_put(o, "events_lost", 0);
-	json_put(o, "calls_before_init", 0);
+	cJSON_AddNullToObject(o, "events_lost");
+	cJSON_AddNullToObject(o, "calls_before_init");
 	cJSON *reasons = json_array(o, "reasons");
 	for (size_t i = 0; i < x->reasons.n; i++)
 		json_push_text(reasons, x->reasons.at[i]);

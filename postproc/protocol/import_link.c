@@ -143,48 +143,72 @@ int import_find_links(struct import *x, struct error *e)
 
 /* ---- collectives ---- */
 
-static uint64_t *count_parts(const struct import *x, uint32_t comm)
+/* Of one communicator: how many collectives each member called. */
+struct comm_count {
+	uint64_t of_first, n; /* of its first member; of the rank that is looked at */
+	uint32_t rank;	      /* that one, plus 1 */
+	bool known, differs;
+};
+
+static bool is_on_comm(const struct import *x, const struct import_event *ev)
 {
-	uint64_t *n = calloc(x->nranks, sizeof(*n));
-	for (uint32_t r = 0; n != NULL && r < x->nranks; r++)
-		for (size_t i = 0; i < x->ranks[r].events.n; i++) {
-			const struct import_event *ev = &x->ranks[r].events.at[i];
-			n[r] += ev->comm == comm && x->ops.at[ev->op].collective;
-		}
-	return n;
+	return ev->sends || ev->receives || x->ops.at[ev->op].collective;
 }
 
-static void number_parts(struct import *x, uint32_t comm)
+/* Members are those that call on it at all. */
+static void count_rank(const struct import *x, uint32_t r, struct comm_count *counts)
 {
-	for (uint32_t r = 0; r < x->nranks; r++) {
-		uint64_t k = 0;
-		for (size_t i = 0; i < x->ranks[r].events.n; i++) {
-			struct import_event *ev = &x->ranks[r].events.at[i];
-			if (ev->comm == comm && x->ops.at[ev->op].collective)
-				ev->number = k++;
-		}
+	const struct import_rank *rank = &x->ranks[r];
+	for (size_t i = 0; i < rank->events.n; i++) {
+		const struct import_event *ev = &rank->events.at[i];
+		struct comm_count *c = &counts[ev->comm];
+		if (!is_on_comm(x, ev))
+			continue;
+		c->n = c->rank == r + 1 ? c->n : 0;
+		c->rank = r + 1;
+		c->n += x->ops.at[ev->op].collective;
+	}
+	for (size_t i = 0; i < rank->events.n; i++) {
+		struct comm_count *c = &counts[rank->events.at[i].comm];
+		if (!is_on_comm(x, &rank->events.at[i]))
+			continue;
+		c->differs |= c->known && c->of_first != c->n;
+		c->of_first = c->known ? c->of_first : c->n;
+		c->known = true;
+	}
+}
+
+static void number_rank(struct import *x, uint32_t r, struct comm_count *counts)
+{
+	for (size_t i = 0; i < x->ranks[r].events.n; i++) {
+		struct import_event *ev = &x->ranks[r].events.at[i];
+		struct comm_count *c = &counts[ev->comm];
+		if (!x->ops.at[ev->op].collective || c->differs)
+			continue;
+		c->n = c->rank == r + 1 ? c->n : 0;
+		c->rank = r + 1;
+		ev->number = c->n++;
 	}
 }
 
 int import_find_comms(struct import *x, struct error *e)
 {
+	struct comm_count *counts = calloc(x->comms.n + 1, sizeof(*counts));
+	if (counts == NULL)
+		return no_memory(x, e);
+	for (uint32_t r = 0; r < x->nranks; r++)
+		count_rank(x, r, counts);
+	int code = 0;
 	for (uint32_t c = 0; c < x->comms.n; c++) {
-		struct import_comm *comm = &x->comms.at[c];
-		uint64_t *n = count_parts(x, c);
-		bool same = n != NULL;
-		for (size_t i = 1; same && i < comm->ranks.n; i++)
-			same = n[comm->ranks.at[i]] == n[comm->ranks.at[0]];
-		if (same)
-			number_parts(x, c);
-		else if (n != NULL &&
-			 import_reason(x,
-				       "Members of communicator %lld call different numbers of collectives: which "
-				       "calls belong together is not known.",
-				       (long long)comm->value) < 0)
-			same = false;
-		free(n);
-		if (n == NULL)
-			return no_memory(x, e);
+		counts[c].rank = 0;
+		if (counts[c].differs && code == 0)
+			code = import_reason(x,
+					     "Members of communicator %lld call different numbers of collectives: "
+					     "which calls belong together is not known.",
+					     (long long)x->comms.at[c].value);
 	}
-	return 0;
+	for (uint32_t r = 0; r < x->nranks; r++)
+		number_rank(x, r, counts);
+	free(counts);
+	return code < 0 ? no_memory(x, e) : 0;
 }

@@ -2,10 +2,13 @@
  * `process:E=number:R:source:line;` for a receive, events of a process numbered from 0, line of the source. It has no
  * times: events get those of a logical clock (Lamport, Communications of the ACM 21 (7), 1978). */
 #include "base/regular.h"
+#include "base/units.h"
 #include "postproc/protocol/import.h"
 
 #include <ctype.h>
 #include <stdio.h>
+
+#define UNNAMED_RANKS_MAX 1024u /* each entry may name two: pairs of so many may be without any */
 
 struct entry {
 	uint32_t process, number, peer, line;
@@ -163,6 +166,9 @@ static int make_events(struct import *x, struct text *t, struct error *e)
 		last = t->entries.at[i].process > last ? t->entries.at[i].process : last;
 		last = t->entries.at[i].peer > last ? t->entries.at[i].peer : last;
 	}
+	if (last / 2 >= t->entries.n + UNNAMED_RANKS_MAX)
+		return fail(e, -EBADMSG, "%s: process %u in a file of %s: most processes are not in it", x->file, last,
+			    fmt_many((double)t->entries.n, "event").s);
 	int code = import_ranks(x, last + 1, e);
 	vec_sort(&t->entries, by_number);
 	for (size_t i = 0; i < t->entries.n && code == 0; i++)

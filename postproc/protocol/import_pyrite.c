@@ -46,13 +46,14 @@ static const struct type {
 
 #define TYPES (sizeof(types) / sizeof(*types))
 #define SENDRECV 23
+#define COMMS_MAX 4096u
 
 struct reading {
 	struct import *x;
 	struct cursor c;
 	const uint8_t *begin;
 	int64_t *zero_ns; /* by rank: what second 0 is, since 1970 */
-	struct index hosts;
+	struct index hosts, comms;
 	VEC(char) host; /* that is looked for */
 	uint64_t unknown_types, bad_sizes;
 	struct error *e;
@@ -182,19 +183,33 @@ static uint64_t size_of(struct reading *r, int32_t bytes)
 	return bytes < 0 ? 0 : (uint64_t)bytes;
 }
 
-/* Few communicators: by their value, and who calls on them. */
+struct wanted_comm {
+	const struct import *x;
+	int64_t value;
+};
+
+static bool is_comm(const void *context, uint32_t at)
+{
+	const struct wanted_comm *w = context;
+	return w->x->comms.at[at].value == w->value;
+}
+
+/* Communicators by their value, and who calls on them. */
 static int find_comm(struct reading *r, uint32_t rank, int32_t value, uint32_t *ret_comm)
 {
 	struct import *x = r->x;
-	size_t c = 0;
-	while (c < x->comms.n && x->comms.at[c].value != value)
-		c++;
-	if (c == 4096)
-		return fail(r->e, -E2BIG, "%s: more than 4096 communicators", x->file);
-	if (c == x->comms.n && vec_push(&x->comms, (struct import_comm){.value = value}) < 0)
-		return no_memory(r);
+	struct wanted_comm wanted = {x, value};
+	uint64_t hash = index_mix((uint32_t)value, 0);
+	uint32_t c = index_find(&r->comms, hash, is_comm, &wanted);
+	if (c == INDEX_NONE && x->comms.n == COMMS_MAX)
+		return fail(r->e, -E2BIG, "%s: more than %u communicators", x->file, COMMS_MAX);
+	if (c == INDEX_NONE) {
+		c = (uint32_t)x->comms.n;
+		if (vec_push(&x->comms, (struct import_comm){.value = value}) < 0 || index_add(&r->comms, hash, c) < 0)
+			return no_memory(r);
+	}
 	struct import_comm *comm = &x->comms.at[c];
-	*ret_comm = (uint32_t)c;
+	*ret_comm = c;
 	if (comm->ranks.n > 0 && comm->ranks.at[comm->ranks.n - 1] == rank)
 		return 0;
 	return vec_push(&comm->ranks, rank) < 0 ? no_memory(r) : 0;
@@ -420,5 +435,6 @@ int import_pyrite(const char *path, struct import *ret_import, struct error *e)
 	free(r.zero_ns);
 	vec_done(&r.host);
 	index_done(&r.hosts);
+	index_done(&r.comms);
 	return code;
 }

@@ -66,12 +66,14 @@ static uint32_t count_here(const int32_t *ranks, uint32_t n)
 	return count;
 }
 
-static int fill_groups(struct comm *c, const struct mpic_def *d, uint32_t nranks)
+static int fill_groups(struct comm *c, const struct mpic_def *d, uint32_t nranks, struct budget *kept)
 {
 	uint32_t size = count_ranks(d->runs), remote = d->inter ? count_ranks(d->remote_runs) : 0;
 	if (size == 0 || size != d->size)
 		return -EBADMSG;
-	int code = expand(d->runs, size, &c->group, &c->size);
+	int code = budget_take(kept, ((uint64_t)size + remote) * sizeof(*c->group));
+	if (code == 0)
+		code = expand(d->runs, size, &c->group, &c->size);
 	if (code == 0 && d->inter)
 		code = expand(d->remote_runs, remote, &c->remote, &c->remote_size);
 	if (code == 0)
@@ -98,7 +100,7 @@ int comms_add(struct step *s, const struct mpic_def *d, uint32_t *ret_comm)
 		*ret_comm = at;
 		return 0;
 	}
-	int code = fill_groups(&c, d, s->nranks);
+	int code = fill_groups(&c, d, s->nranks, &s->kept);
 	if (code < 0)
 		return code;
 	at = (uint32_t)s->comms.n;

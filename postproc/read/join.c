@@ -9,17 +9,15 @@
 
 #define LOCAL_ID_MAX (1u << 22) /* a larger local id is damage */
 
-static int map_id(uint32_t **at, size_t *n, size_t *cap, uint32_t id, uint32_t value)
+static int map_id(struct step *s, uint32_t **at, size_t *n, size_t *cap, uint32_t id, uint32_t value)
 {
-	if (id >= LOCAL_ID_MAX)
-		return 0;
-	if (vec_reach_(at, n, cap, sizeof(**at), id) < 0)
-		return -ENOMEM;
-	(*at)[id] = value + 1;
-	return 0;
+	int code = id >= LOCAL_ID_MAX ? -EBADMSG : budget_reach_(&s->kept, at, n, cap, sizeof(**at), id);
+	if (code == 0)
+		(*at)[id] = value + 1;
+	return code;
 }
 
-#define MAP(v, id, value) map_id(&(v)->at, &(v)->n, &(v)->cap, id, value)
+#define MAP(v, id, value) map_id(s, &(v)->at, &(v)->n, &(v)->cap, id, value)
 
 static uint32_t mapped(const uint32_t *at, size_t n, uint32_t id)
 {
@@ -42,7 +40,7 @@ static int join_comm(struct step *s, struct process *p, const struct mpic_def *d
 {
 	uint32_t comm;
 	int code = comms_add(s, d, &comm);
-	return code < 0 ? (code == -EBADMSG ? 0 : code) : MAP(&p->comms, d->id, comm);
+	return code < 0 ? code : MAP(&p->comms, d->id, comm);
 }
 
 static int join_module(struct step *s, struct process *p, const struct mpic_def *d)
@@ -57,7 +55,7 @@ static int join_def(struct step *s, struct process *p, const struct mpic_def *d)
 	case MPIC_DEF_OP:
 		return join_op(s, p, d);
 	case MPIC_DEF_DATATYPE:
-		return d->id < LOCAL_ID_MAX ? types_add(s, p, d) : 0;
+		return d->id < LOCAL_ID_MAX ? types_add(s, p, d) : -EBADMSG;
 	case MPIC_DEF_COMM:
 		return join_comm(s, p, d);
 	case MPIC_DEF_MODULE:
@@ -119,8 +117,9 @@ static int join_sig(struct step *s, struct process *p, struct sig *sig)
 static int join_process(struct step *s, struct process *p)
 {
 	int code = 0;
-	for (size_t i = 0; i < p->defs.n && code == 0; i++)
-		code = join_def(s, p, &p->defs.at[i]);
+	for (size_t i = 0; i < p->defs.n && code != -ENOMEM; i++)
+		code = join_def(s, p, &p->defs.at[i]); /* one that cannot be takes no other away */
+	code = code == -ENOMEM ? code : 0;
 	for (size_t i = 0; i < p->defs.n && code == 0; i++)
 		code = join_late(s, p, &p->defs.at[i]);
 	if (code == 0)

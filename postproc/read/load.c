@@ -86,7 +86,7 @@ static int find_files(char *const *paths, size_t n, struct paths *ret_paths, str
 }
 
 /* What the node METAs of the file say together, the newest first, or NULL. */
-static cJSON *read_node_meta(const struct mpic_file *f)
+static cJSON *read_node_meta(struct budget *kept, const struct mpic_file *f)
 {
 	_cleanup_buf_ struct buf text = {0};
 	cJSON *known = NULL;
@@ -95,7 +95,7 @@ static cJSON *read_node_meta(const struct mpic_file *f)
 		if (b->process != MPIC_NODE || b->kind != MPIC_META || mpic_read(f, b, &text, NULL) < 0)
 			continue;
 		/* Blocks are sorted by seq: later ones supersede. */
-		meta_supersede(&known, cJSON_ParseWithLength((const char *)text.data, text.len_bytes));
+		meta_supersede(&known, meta_parse(kept, &text));
 	}
 	return known;
 }
@@ -145,7 +145,8 @@ static int open_node(struct step *s, const struct step_how *how, bool named, con
 	}
 	if (code < 0)
 		return fail(e, code, "%s", why.text);
-	n.meta = read_node_meta(&n.file);
+	s->kept.max_bytes += (s->nodes.n == 0 ? budget_for(0).max_bytes : 0) + BUDGET_SHARE * n.file.len_bytes;
+	n.meta = read_node_meta(&s->kept, &n.file);
 	const char *name = json_text(n.meta, "node", path_name(path));
 	const cJSON *clock = cJSON_GetObjectItemCaseSensitive(n.meta, "clock");
 	n.name = utf8_clean(name, strlen(name));
@@ -203,7 +204,7 @@ static void *worker(void *context)
 	while ((i = atomic_fetch_add(&w->next, 1)) < w->tasks.n && atomic_load(&w->code) == 0) {
 		const struct task *t = &w->tasks.at[i];
 		const struct mpic_file *f = &w->step->nodes.at[t->node].file;
-		int code = process_load(t->process, f, f->blocks + t->first, t->n, NULL);
+		int code = process_load(t->process, &w->step->kept, f, f->blocks + t->first, t->n, NULL);
 		if (code < 0)
 			atomic_store(&w->code, code);
 	}
@@ -266,6 +267,9 @@ int step_load_with(char *const *paths, size_t npaths, const struct step_how *how
 		code = step_place_ranks(&s, e);
 	if (code == 0)
 		code = step_join(&s, e);
+	if (code == 0 && s.kept.refused > 0)
+		step_reason(&s, "left out, as no file of this size has so many threads, definitions or members: %s",
+			    fmt_many((double)s.kept.refused, "claim").s);
 	paths_done(&files);
 	if (code < 0)
 		step_done(&s);

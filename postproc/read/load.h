@@ -12,8 +12,8 @@ int step_belong(struct step *s, bool named, struct error *e);
 
 /* thread.c: decode definitions, totals and events of blocks[0 .. n), one thread of p. Damage is
  * counted in p, not an error; -ENOMEM is. */
-int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f, const struct mpic_block *blocks,
-		size_t n, struct error *e);
+int thread_load(struct process *p, struct budget *kept, uint32_t thread, const struct mpic_file *f,
+		const struct mpic_block *blocks, size_t n, struct error *e);
 
 /* A signature of that thread, of which nothing else is known. */
 struct sig sig_of_thread(uint32_t thread);
@@ -21,8 +21,8 @@ struct sig sig_of_thread(uint32_t thread);
 int sig_read(struct process *p, const uint64_t *words, uint32_t n, struct sig *sig);
 
 /* process.c: read everything of one process. Thread-safe for different processes. */
-int process_load(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks, size_t n,
-		 struct error *e);
+int process_load(struct process *p, struct budget *kept, const struct mpic_file *f, const struct mpic_block *blocks,
+		 size_t n, struct error *e);
 /* open.c: after the threads. 0 or -ENOMEM. */
 int open_load(struct process *p);
 /* What samples know of open calls (of a file that was cut, which they are) and of threads. 0 or -ENOMEM. */

@@ -3,6 +3,12 @@
 
 #include "format/limits.h"
 
+cJSON *meta_parse(struct budget *kept, const struct buf *text)
+{
+	const char *begin = (const char *)text->data;
+	return budget_json(kept, begin, text->len_bytes) < 0 ? NULL : cJSON_ParseWithLength(begin, text->len_bytes);
+}
+
 bool meta_supersede(cJSON **known, cJSON *newer)
 {
 	if (!cJSON_IsObject(newer) ||

@@ -25,12 +25,12 @@ static uint32_t mapped(const uint32_t *at, size_t n, uint32_t id)
 	return id < n ? at[id] - 1 : NONE; /* 0, not defined, becomes NONE */
 }
 
-static int map_id(uint32_t **at, size_t *n, size_t *cap, uint32_t id, uint32_t value)
+static int map_id(struct step *s, uint32_t **at, size_t *n, size_t *cap, uint32_t id, uint32_t value)
 {
-	if (vec_reach_(at, n, cap, sizeof(**at), id) < 0)
-		return -ENOMEM;
-	(*at)[id] = value + 1;
-	return 0;
+	int code = budget_reach_(&s->kept, at, n, cap, sizeof(**at), id);
+	if (code == 0)
+		(*at)[id] = value + 1;
+	return code == -ENOMEM ? code : 0;
 }
 
 static int add(struct step *s, const struct process *p, const struct mpic_def *d, uint32_t *ret_at)
@@ -67,10 +67,10 @@ static int join_object(struct step *s, struct process *p, const struct mpic_def 
 	if (code < 0)
 		return code;
 	if (d->type == MPIC_DEF_FILE)
-		return map_id(&p->files.at, &p->files.n, &p->files.cap, d->id, at);
+		return map_id(s, &p->files.at, &p->files.n, &p->files.cap, d->id, at);
 	if (__builtin_add_overflow(s->windows.at[at].bytes, d->size_bytes, &s->windows.at[at].bytes))
 		s->windows.at[at].bytes = UINT64_MAX;
-	return map_id(&p->windows.at, &p->windows.n, &p->windows.cap, d->id, at);
+	return map_id(s, &p->windows.at, &p->windows.n, &p->windows.cap, d->id, at);
 }
 
 static void name_window(struct step *s, struct process *p, const struct mpic_def *d)

@@ -40,7 +40,7 @@ static char *copy_text(const cJSON *meta, const char *name)
 	return utf8_clean(text, strlen(text));
 }
 
-static int read_thread_meta(struct process *p, const cJSON *meta)
+static int read_thread_meta(struct process *p, struct budget *kept, const cJSON *meta)
 {
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(meta, "threads"), *item;
 	cJSON_ArrayForEach(item, list)
@@ -48,8 +48,9 @@ static int read_thread_meta(struct process *p, const cJSON *meta)
 		int64_t i = json_int(item, "thread", -1);
 		if (i < 0 || i >= MPIC_THREADS_MAX)
 			continue;
-		if (vec_reach(&p->threads, (size_t)i) < 0)
-			return -ENOMEM;
+		int code = budget_reach(kept, &p->threads, (size_t)i);
+		if (code < 0)
+			return code;
 		struct thread *t = &p->threads.at[i];
 		t->calls = (uint64_t)fmax(0, json_number_or(item, "calls", 0));
 		t->written = (uint64_t)fmax(0, json_number_or(item, "events", 0));
@@ -88,7 +89,7 @@ static uint64_t count_of(const cJSON *meta, const char *key)
 	return n >= 1 && n < 1e18 ? (uint64_t)n : 0;
 }
 
-static int read_meta(struct process *p, const cJSON *meta)
+static int read_meta(struct process *p, struct budget *kept, const cJSON *meta)
 {
 	const char *state = json_text(meta, "state", "running");
 	int64_t rank = json_int(meta, "rank", -1), size = json_int(meta, "size", 0);
@@ -114,40 +115,39 @@ static int read_meta(struct process *p, const cJSON *meta)
 	read_times(p, meta);
 	if (p->library == NULL || p->cpus == NULL)
 		return -ENOMEM;
-	int code = read_thread_meta(p, meta);
-	if (code == 0)
-		add_processors(p);
-	return code;
+	int code = read_thread_meta(p, kept, meta);
+	p->bad_blocks += code == -EBADMSG;
+	add_processors(p);
+	return code == -ENOMEM ? code : 0;
 }
 
 /* What the METAs of the process that parse say together, the newest first. */
-static int load_meta(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks, size_t n)
+static int load_meta(struct process *p, struct budget *kept, const struct mpic_file *f, const struct mpic_block *blocks,
+		     size_t n)
 {
 	_cleanup_buf_ struct buf text = {0};
 	for (size_t i = 0; i < n; i++) {
 		if (blocks[i].kind != MPIC_META)
 			continue;
-		cJSON *meta = mpic_read(f, &blocks[i], &text, NULL) < 0
-				      ? NULL
-				      : cJSON_ParseWithLength((const char *)text.data, text.len_bytes);
+		cJSON *meta = mpic_read(f, &blocks[i], &text, NULL) < 0 ? NULL : meta_parse(kept, &text);
 		p->bad_blocks += !meta_supersede(&p->meta, meta);
 	}
 	p->rank = NONE;
 	p->first_ns = p->last_ns = TIME_ABSENT;
 	p->overhead_ns = p->recording_ticks = p->inside_ticks = p->processor_wait_ns = p->running_ns = p->ready_ns =
 		NAN;
-	return p->meta != NULL ? read_meta(p, p->meta) : 0;
+	return p->meta != NULL ? read_meta(p, kept, p->meta) : 0;
 }
 
-int process_load(struct process *p, const struct mpic_file *f, const struct mpic_block *blocks, size_t n,
-		 struct error *e)
+int process_load(struct process *p, struct budget *kept, const struct mpic_file *f, const struct mpic_block *blocks,
+		 size_t n, struct error *e)
 {
-	int code = load_meta(p, f, blocks, n);
+	int code = load_meta(p, kept, f, blocks, n);
 	for (size_t i = 0, m; i < n && code == 0; i += m) {
 		for (m = 1; i + m < n && blocks[i + m].thread == blocks[i].thread;)
 			m++;
 		if (blocks[i].thread < MPIC_THREADS_MAX)
-			code = thread_load(p, blocks[i].thread, f, blocks + i, m, e);
+			code = thread_load(p, kept, blocks[i].thread, f, blocks + i, m, e);
 		else
 			p->bad_blocks++;
 	}

@@ -1,35 +1,20 @@
 /* replay.c - see replay.h. In: SAMPLE blocks of one file, of which any may be missing or hostile.  Out: sums. */
 #include "postproc/read/replay.h"
 
-/* What a sample may make us keep for each byte of its file: a thread, or a signature by its number, is some bytes
- * there, and its definition more. */
-#define KEPT_SHARE 64u
-#define KEPT_BYTES (64ull << 20)
 /* Who was ready to run and hardly did cannot have taken what came. */
 #define STARVED_SHARE 0.1
 #define STARVED_NS 1000000u
 
-/* Room for more elements: 0, or -EBADMSG when no honest file has so many. */
-static int keep(struct live_node *live, size_t have, size_t want, size_t size)
-{
-	uint64_t more = want > have ? (want - have) * size : 0;
-	if (live->kept_bytes + more > live->kept_max_bytes)
-		return -EBADMSG;
-	live->kept_bytes += more;
-	return 0;
-}
-
 static int thread_at(struct live_node *live, const struct mpic_sample_item *item, struct live_thread **ret_thread)
 {
-	if (vec_reach(&live->processes, item->process) < 0)
-		return -ENOMEM;
+	int code = budget_reach(&live->kept, &live->processes, item->process);
+	if (code < 0)
+		return code;
 	struct live_process *p = &live->processes.at[item->process];
-	if (keep(live, p->threads.n, (size_t)item->thread + 1, sizeof(*p->threads.at)) < 0)
-		return -EBADMSG;
-	if (vec_reach(&p->threads, item->thread) < 0)
-		return -ENOMEM;
-	*ret_thread = &p->threads.at[item->thread];
-	return 0;
+	code = budget_reach(&live->kept, &p->threads, item->thread);
+	if (code == 0)
+		*ret_thread = &p->threads.at[item->thread];
+	return code;
 }
 
 /* The last sample's totals become those before it. A whole one counts from nothing: who is not in it has lost all. */
@@ -73,10 +58,9 @@ static int turn(struct live_node *live, const struct mpic_sample *head, bool fol
 
 static int add_total(struct live_node *live, struct live_thread *t, const struct mpic_sample_item *item)
 {
-	if (keep(live, t->totals.n, (size_t)item->sig + 1, sizeof(*t->totals.at)) < 0)
-		return -EBADMSG;
-	if (vec_reach(&t->totals, item->sig) < 0)
-		return -ENOMEM;
+	int code = budget_reach(&live->kept, &t->totals, item->sig);
+	if (code < 0)
+		return code;
 	struct live_total *x = &t->totals.at[item->sig];
 	if ((!x->came && vec_push(&t->came, item->sig) < 0) || (!x->untaken && vec_push(&t->untaken, item->sig) < 0))
 		return -ENOMEM;
@@ -177,8 +161,9 @@ static int add_to_thread(struct live_node *live, struct live_thread *t, const st
 static int add_item(struct live_node *live, const struct mpic_sample_item *item)
 {
 	if (item->type == MPIC_SAMPLE_PROCESS) {
-		if (vec_reach(&live->processes, item->process) < 0)
-			return -ENOMEM;
+		int code = budget_reach(&live->kept, &live->processes, item->process);
+		if (code < 0)
+			return code;
 		struct live_process *p = &live->processes.at[item->process];
 		p->seen = true;
 		if (p->ran == 0 || item->state == SAMPLE_RUNNING || item->state == SAMPLE_STARTING)
@@ -257,7 +242,7 @@ static int add_sample(struct live_node *live, const struct node *n, const struct
 int replay_add(struct live_node *live, const struct node *n, const struct mpic_block *b)
 {
 	_cleanup_buf_ struct buf payload = {0};
-	live->kept_max_bytes = KEPT_SHARE * n->file.len_bytes + KEPT_BYTES;
+	live->kept.max_bytes = budget_for(n->file.len_bytes).max_bytes;
 	int code = mpic_read(&n->file, b, &payload, NULL);
 	code = code == 0 ? add_sample(live, n, b, &payload) : code;
 	live->bad += code < 0 && code != -ENOMEM;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "format/mpic_sample.h"
+#include "base/budget.h"
 #include "postproc/read/step.h"
 
 struct live_total {
@@ -54,7 +55,7 @@ struct live_node {
 	double ns_per_tick;				/* 0: not known yet */
 	uint64_t memory_used_bytes, memory_limit_bytes; /* of the job; limit 0: none, or not known */
 	uint32_t bad;					/* samples that could not be read */
-	uint64_t kept_bytes, kept_max_bytes;
+	struct budget kept;
 	VEC(struct live_process) processes; /* by index in the file */
 };
 

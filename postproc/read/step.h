@@ -6,6 +6,7 @@
  * events. */
 #pragma once
 
+#include "base/budget.h"
 #include "base/error.h"
 #include "format/mpic.h"
 #include "format/mpix.h"
@@ -286,7 +287,8 @@ struct step {
 	uint64_t stacks_left_out; /* signatures whose callers were too many */
 	VEC(struct module) modules;
 	struct index op_index, comm_index, object_index, site_index, frame_index, stack_index, module_index, type_index;
-	bool totals; /* events and samples were passed over: what follows from them alone is not known */
+	struct budget kept; /* of all files, while they are read */
+	bool totals;	    /* events and samples were passed over: what follows from them alone is not known */
 	uint64_t damaged_bytes;
 	uint32_t unfinished_files, bad_blocks;
 	uint32_t files_left_out;      /* whose node has another, or that cannot be read */

@@ -15,6 +15,7 @@ struct own_sig {
 
 struct reader {
 	struct process *p;
+	struct budget *kept;
 	uint32_t thread;
 	const struct mpic_file *f;
 	VEC(uint32_t) sig_of; /* signature id -> index in p->sigs plus 1 */
@@ -41,18 +42,21 @@ int sig_read(struct process *p, const uint64_t *words, uint32_t n, struct sig *s
 	return sig_decode((const uint64_t *)(const void *)copy.data, n, &sig->call) < 0 ? -EBADMSG : 0;
 }
 
-static struct sig *sig_at(struct reader *r, uint32_t id, uint32_t *ret_index)
+/* Where signature id stands in p->sigs. 0, -ENOMEM or -EBADMSG. */
+static int sig_at(struct reader *r, uint32_t id, uint32_t *ret_index)
 {
-	if (id >= MPIC_SIGS_MAX || vec_reach(&r->sig_of, id) < 0)
-		return NULL;
-	if (r->sig_of.at[id] == 0) {
+	int code = id >= MPIC_SIGS_MAX ? -EBADMSG : budget_reach(r->kept, &r->sig_of, id);
+	if (code == 0 && r->sig_of.at[id] == 0) {
 		struct sig fresh = sig_of_thread(r->thread);
-		if (vec_push(&r->p->sigs, fresh) < 0)
-			return NULL;
-		r->sig_of.at[id] = (uint32_t)r->p->sigs.n;
+		code = budget_take(r->kept, sizeof(fresh));
+		if (code == 0 && vec_push(&r->p->sigs, fresh) < 0)
+			code = -ENOMEM;
+		if (code == 0)
+			r->sig_of.at[id] = (uint32_t)r->p->sigs.n;
 	}
-	*ret_index = r->sig_of.at[id] - 1;
-	return &r->p->sigs.at[*ret_index];
+	if (code == 0)
+		*ret_index = r->sig_of.at[id] - 1;
+	return code;
 }
 
 static int keep_def(struct reader *r, const struct mpic_def *d)
@@ -64,9 +68,10 @@ static int keep_def(struct reader *r, const struct mpic_def *d)
 	}
 	if (d->type != MPIC_DEF_SIG)
 		return vec_push(&r->p->defs, *d);
-	struct sig *sig = sig_at(r, d->id, &index);
-	if (sig == NULL)
-		return -ENOMEM;
+	int code = sig_at(r, d->id, &index);
+	if (code < 0)
+		return code;
+	struct sig *sig = &r->p->sigs.at[index];
 	if (sig_decode(d->words, d->nwords, &sig->call) < 0)
 		return -EBADMSG;
 	sig->defined = true;
@@ -79,6 +84,8 @@ static int read_defs(struct reader *r, const struct mpic_block *b)
 	struct buf payload = {0};
 	struct mpic_def d;
 	int code = mpic_read(r->f, b, &payload, NULL), more;
+	if (code == 0)
+		code = budget_take(r->kept, payload.len_bytes);
 	if (code < 0 || vec_push(&r->p->payloads, payload) < 0) {
 		buf_done(&payload);
 		return code < 0 ? code : -ENOMEM;
@@ -100,9 +107,9 @@ static int read_totals(struct reader *r, const struct mpic_block *b)
 		return code;
 	struct cursor c = cursor_over(payload.data, payload.len_bytes);
 	while ((more = mpic_next_total(&c, &t)) == 1) {
-		struct sig *sig = sig_at(r, t.sig, &index);
-		if (sig == NULL)
-			return -ENOMEM;
+		if ((code = sig_at(r, t.sig, &index)) < 0)
+			return code;
+		struct sig *sig = &r->p->sigs.at[index];
 		sig->calls = t.calls;
 		sig->ticks = t.ticks;
 	}
@@ -255,12 +262,13 @@ static int read_literals(struct reader *r, const struct mpic_block *blocks, size
 		    mpic_events_begin(&r->events, cursor_over(payload.data, payload.len_bytes), &count) < 0)
 			return 0;
 		while (mpic_events_next(&r->events, &ev) == 1) {
-			struct sig *sig = ev.sig < MPIC_SIGS_MAX ? sig_at(r, ev.sig, &index) : NULL;
-			if (sig == NULL)
-				return ev.sig < MPIC_SIGS_MAX ? -ENOMEM : 0;
+			int code = sig_at(r, ev.sig, &index);
+			if (code < 0)
+				return code == -ENOMEM ? code : 0;
+			const struct sig *sig = &r->p->sigs.at[index];
 			if (!sig->defined || !sig->call.literal_follows || ev.nextra < 2)
 				continue;
-			int code = own_sig(r, &ev, &index);
+			code = own_sig(r, &ev, &index);
 			if (code == -ENOMEM || (code == 0 && vec_push(&t->literals, index) < 0))
 				return -ENOMEM;
 			if (code < 0)
@@ -285,11 +293,15 @@ static int keep_for_stream(struct reader *r, const struct mpic_block *blocks, si
 	return 0;
 }
 
-int thread_load(struct process *p, uint32_t thread, const struct mpic_file *f, const struct mpic_block *blocks,
-		size_t n, struct error *e)
+int thread_load(struct process *p, struct budget *kept, uint32_t thread, const struct mpic_file *f,
+		const struct mpic_block *blocks, size_t n, struct error *e)
 {
-	struct reader r = {.p = p, .thread = thread, .f = f};
-	int code = vec_reach(&p->threads, thread);
+	struct reader r = {.p = p, .kept = kept, .thread = thread, .f = f};
+	int code = budget_reach(kept, &p->threads, thread);
+	if (code == -EBADMSG) {
+		p->bad_blocks += (uint32_t)n;
+		return 0;
+	}
 	if (code == 0)
 		code = read_all_defs(&r, blocks, n);
 	if (code == 0)

@@ -125,10 +125,12 @@ static int find_kind(struct step *s, struct typesig sig, uint32_t *ret_kind)
 int types_add(struct step *s, struct process *p, const struct mpic_def *d)
 {
 	struct datatype t = {.bytes = d->size_bytes, .sig = {d->type_hash, d->type_elements}, .name = d->name};
-	if (vec_reach(&p->types, d->id) < 0 || find_kind(s, t.sig, &t.kind) < 0)
-		return -ENOMEM;
-	p->types.at[d->id] = t;
-	return 0;
+	int code = budget_reach(&s->kept, &p->types, d->id);
+	if (code == 0)
+		code = find_kind(s, t.sig, &t.kind);
+	if (code == 0)
+		p->types.at[d->id] = t;
+	return code;
 }
 
 void types_done(struct step *s)

@@ -6,6 +6,9 @@
 #include "postproc/read/exits.h"
 #include "postproc/read/load.h"
 
+#define MISSING_RANKS_MAX (1u << 17) /* of one world, or so many for each rank that is recorded: */
+#define MISSING_RANKS_SHARE 64u
+
 /* Processes of one world: another namespace (where the launcher gave one), a second claim to a rank, another size, or
  * one that began when another of its node was over, begins another world. */
 struct placing {
@@ -18,6 +21,7 @@ struct placing {
 
 struct worlds {
 	VEC(struct placing) list;
+	struct budget kept; /* their ranks */
 };
 
 static void worlds_done(struct worlds *w)
@@ -68,28 +72,32 @@ static void put_beside(struct placing *w, const struct process *p)
 
 static bool may_belong(const struct placing *w, const struct process *p, const char *job_namespace)
 {
-	if (!is_beside(w, p))
-		return false;
 	return w->size == p->world_size && w->ranks[p->rank] == NULL &&
-	       (w->job_namespace == NULL || job_namespace == NULL || strcmp(w->job_namespace, job_namespace) == 0);
+	       (w->job_namespace == NULL || job_namespace == NULL || strcmp(w->job_namespace, job_namespace) == 0) &&
+	       is_beside(w, p);
 }
 
 /* The first world that has this rank free. Processes come node by node in order of start, so
- * programs that ran one after the other stay apart. */
-static struct placing *world_for(struct worlds *w, const struct process *p)
+ * programs that ran one after the other stay apart. -EBADMSG: their sizes are beyond what the files can tell of. */
+static int world_for(struct worlds *w, const struct process *p, struct placing **ret_home)
 {
 	const char *job_namespace = namespace_of(p);
 	for (size_t i = 0; i < w->list.n; i++)
-		if (may_belong(&w->list.at[i], p, job_namespace))
-			return &w->list.at[i];
+		if (may_belong(&w->list.at[i], p, job_namespace)) {
+			*ret_home = &w->list.at[i];
+			return 0;
+		}
+	if (budget_take(&w->kept, p->world_size * sizeof(struct process *)) < 0)
+		return -EBADMSG;
 	struct placing fresh = {.size = p->world_size,
 				.job_namespace = job_namespace,
 				.ranks = calloc(p->world_size, sizeof(struct process *))};
 	if (fresh.ranks == NULL || vec_push(&w->list, fresh) < 0) {
 		free(fresh.ranks);
-		return NULL;
+		return -ENOMEM;
 	}
-	return &w->list.at[w->list.n - 1];
+	*ret_home = &w->list.at[w->list.n - 1];
+	return 0;
 }
 
 static bool has_rank(const struct process *p)
@@ -123,9 +131,12 @@ static int sort_into_worlds(struct step *s, struct worlds *w, uint32_t *ret_with
 			++*ret_without;
 			continue;
 		}
-		struct placing *home = world_for(w, p);
-		if (home == NULL)
-			return -ENOMEM;
+		struct placing *home = NULL;
+		int code = world_for(w, p, &home);
+		if (code == -ENOMEM)
+			return code;
+		if (code < 0)
+			continue; /* of another world, and left out as such */
 		home->ranks[p->rank] = p;
 		put_beside(home, p);
 		home->seen++;
@@ -163,9 +174,15 @@ static int note_worlds(struct step *s, const struct worlds *w, const struct plac
 	return 0;
 }
 
+/* Each rank costs the analysis some KiB, also one that is not in the record. */
+static bool is_too_sparse(const struct placing *w)
+{
+	return w->size > MISSING_RANKS_MAX && w->size / MISSING_RANKS_SHARE > w->seen;
+}
+
 int step_place_ranks(struct step *s, struct error *e)
 {
-	struct worlds w = {0};
+	struct worlds w = {.kept.max_bytes = s->kept.max_bytes};
 	uint32_t without = 0;
 	int code = exits_read(s); /* of processes; of tasks when ranks are known */
 	if (code == 0)
@@ -181,6 +198,9 @@ int step_place_ranks(struct step *s, struct error *e)
 			    s->nodes.at[0].file.path, s->processes.n);
 	else if (code < 0)
 		fail(e, code, "out of memory");
+	else if (is_too_sparse(best))
+		code = fail(e, -EBADMSG, "%s: of an MPI_COMM_WORLD of %u ranks %u are recorded: too few to analyse it",
+			    s->nodes.at[0].file.path, best->size, best->seen);
 	if (code == 0)
 		code = note_worlds(s, &w, best);
 	if (code == 0) {

@@ -1,5 +1,5 @@
 /* traffic_rma.c - what one-sided calls moved between world ranks. The origin records everything; a get moves data
- * to it, so rows are filled by two passes: what a rank put, and what others got from it. */
+ * to it, so rows are filled from two lists: what a rank put, and what others got from it. */
 #include "postproc/read/comms.h"
 #include "postproc/totals/traffic_row.h"
 
@@ -9,20 +9,19 @@ static bool moves(const struct sig *sig)
 	       (sig->call.flags & SIG_FAILED) == 0 && sig->calls > 0;
 }
 
-/* Bytes on their way back, as links {target, origin}. */
-struct returns {
-	VEC(struct link) list;
+/* What ranks put, in order of sources; and bytes on their way back, {target, origin}. */
+struct moved {
+	VEC(struct link) puts, back;
 };
 
-static int add_sig(struct row *r, struct returns *back, const struct sig *sig)
+static int add_sig(struct moved *m, uint32_t src, const struct sig *sig)
 {
 	uint64_t calls = sig->calls;
-	if (sig->call.rma != RMA_GET)
-		row_add(r, sig->peer, calls, calls * sig->call.bytes);
-	if (sig->call.rma != RMA_GET && sig->call.rma != RMA_FETCH)
-		return 0;
-	struct link c = {(uint32_t)sig->peer, r->src, calls, calls * sig->call.fetched_bytes};
-	return vec_push(&back->list, c);
+	struct link put = {src, (uint32_t)sig->peer, calls, calls * sig->call.bytes};
+	struct link back = {(uint32_t)sig->peer, src, calls, calls * sig->call.fetched_bytes};
+	if (sig->call.rma != RMA_GET && vec_push(&m->puts, put) < 0)
+		return -ENOMEM;
+	return sig->call.rma == RMA_GET || sig->call.rma == RMA_FETCH ? vec_push(&m->back, back) : 0;
 }
 
 static int by_source(const void *a, const void *b)
@@ -31,32 +30,14 @@ static int by_source(const void *a, const void *b)
 	return (x->src > y->src) - (x->src < y->src);
 }
 
-/* Puts of every rank, in order of sources too. */
-struct puts {
-	VEC(struct link) list;
-};
-
-static int keep_puts(struct row *r, struct puts *puts)
-{
-	for (uint32_t dst = 0; dst < r->s->nranks; dst++) {
-		struct link c = {r->src, dst, r->count[dst], r->bytes[dst]};
-		r->count[dst] = r->bytes[dst] = 0;
-		if (c.count > 0 && vec_push(&puts->list, c) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int collect(struct row *r, struct puts *puts, struct returns *back)
+static int collect(const struct step *s, struct moved *m)
 {
 	int code = 0;
-	for (r->src = 0; r->src < r->s->nranks && code == 0; r->src++) {
-		const struct process *p = r->s->ranks[r->src];
+	for (uint32_t src = 0; src < s->nranks && code == 0; src++) {
+		const struct process *p = s->ranks[src];
 		for (size_t i = 0; p != NULL && i < p->sigs.n && code == 0; i++)
-			if (moves(&p->sigs.at[i]) && (uint32_t)p->sigs.at[i].peer < r->s->nranks)
-				code = add_sig(r, back, &p->sigs.at[i]);
-		if (code == 0)
-			code = keep_puts(r, puts);
+			if (moves(&p->sigs.at[i]) && (uint32_t)p->sigs.at[i].peer < s->nranks)
+				code = add_sig(m, src, &p->sigs.at[i]);
 	}
 	return code;
 }
@@ -71,20 +52,19 @@ static size_t add_links(struct row *r, const struct link *links, size_t n, size_
 int traffic_rma(const struct step *s, struct traffic *ret_traffic)
 {
 	struct row r;
-	struct puts puts = {0};
-	struct returns back = {0};
+	struct moved m = {0};
 	size_t put = 0, got = 0;
 	int code = row_init(&r, s, ret_traffic);
 	if (code == 0)
-		code = collect(&r, &puts, &back);
-	vec_sort(&back.list, by_source);
+		code = collect(s, &m);
+	vec_sort(&m.back, by_source);
 	for (r.src = 0; r.src < s->nranks && code == 0; r.src++) {
-		put = add_links(&r, puts.list.at, puts.list.n, put);
-		got = add_links(&r, back.list.at, back.list.n, got);
+		put = add_links(&r, m.puts.at, m.puts.n, put);
+		got = add_links(&r, m.back.at, m.back.n, got);
 		code = row_flush(&r);
 	}
-	vec_done(&puts.list);
-	vec_done(&back.list);
+	vec_done(&m.puts);
+	vec_done(&m.back);
 	row_done(&r);
 	return code;
 }

@@ -349,8 +349,11 @@ static void write_issues(struct page *p)
 		    "<p>Most rules need the events, which are not analysed yet; of those that need totals only "
 		    "%s.</p>\n",
 		    m->nissues > 0 ? "these fired" : "none fired");
-	else if (m->nissues == 0)
-		put(p, "<p>No rule of the analysis fired: nothing to fix.</p>\n");
+	else if (m->nissues == 0) {
+		put(p, "<p>No rule of the analysis fired: ");
+		put_text(p, json_text(m->root, "verdict", "nothing to fix"), 200);
+		put(p, ".</p>\n");
+	}
 	put(p, "<div>\n");
 	for (size_t i = 0; i < shown; i++)
 		write_card(p, m->issue[i], i + 1, i < CHARTS_MAX);

@@ -82,6 +82,12 @@ static bool is_efficient(const struct model *m)
 	return isnan(parallel) || parallel >= EFFICIENCY_MARK;
 }
 
+/* Then nobody knows whether there is something to fix. */
+static bool lacks_ranks(const struct model *m)
+{
+	return json_number(m->coverage, "ranks_seen") < json_number(m->coverage, "ranks_expected");
+}
+
 static void write_headline(struct page *p)
 {
 	const struct model *m = p->model;
@@ -97,6 +103,13 @@ static void write_headline(struct page *p)
 						   : "No MPI time was recorded.");
 	} else if (m->totals && (issue == NULL || !is_wrong(issue))) {
 		put(p, "MPI took %s of the ranks\xe2\x80\x99 time.", fmt_share(m->mpi_s / m->total_s).s);
+	} else if (issue == NULL && lacks_ranks(m)) {
+		put(p,
+		    "MPI took %s of the recorded ranks\xe2\x80\x99 time. Whether there is something to fix is not "
+		    "known: "
+		    "%.0f of %.0f ranks are recorded.",
+		    fmt_share(m->mpi_s / m->total_s).s, json_number(m->coverage, "ranks_seen"),
+		    json_number(m->coverage, "ranks_expected"));
 	} else if (issue == NULL && is_efficient(m)) {
 		put(p, "Nothing to fix: MPI took %s of the ranks\xe2\x80\x99 time.",
 		    fmt_share(m->mpi_s / m->total_s).s);

@@ -142,7 +142,10 @@ def mprov(t, place):
     run, out = import_text(place, '0:E=1:R:1:3;\n0:E=0:S:1:4; 1:E=1:R:0:5; 1:E=0:S:0:6;')
     t.equal('MPROV: entries in any order; what crosses is one epoch', (run.returncode, epochs(out)['count']), (0, 1))
     run, out = import_text(place, '0:E=0:S:1:1;')
-    t.equal('MPROV: a send that nobody receives is counted', (run.returncode, shown(out)['coverage']['unmatched']['sends']), (0, 1))
+    coverage = shown(out)['coverage']
+    t.equal('MPROV: a send that nobody receives is counted', (run.returncode, coverage['unmatched']['sends']), (0, 1))
+    t.equal('MPROV: what else is missing is not known', {coverage[k] for k in ('events_lost', 'calls_before_init')} |
+            {v for k, v in coverage['unmatched'].items() if k not in ('sends', 'receives')}, {None})
     report = command('report', out, '-o', place.dir + '/mprov.html')
     t.check('MPROV: there is a report', report.returncode == 0 and os.path.getsize(place.dir + '/mprov.html') > 1000, report.stderr)
     text = command('show', out).stdout
@@ -154,6 +157,7 @@ def bad_mprov(t, place):
                              ('a kind that is none', '0:E=0:T:1:1;', "'T'"), ('a number that is too large', '0:E=0:S:99999999999999999999:1;', 'limit'),
                              ('an event twice', '0:E=0:S:1:1;\n0:E=0:S:1:1;', ':2: event 0 of process 0 is there twice'),
                              ('a gap', '0:E=0:S:1:1; 0:E=2:S:1:1;', 'no event 1'), ('a zero byte', '0:E=0:S\0', 'byte 0x00'),
+                             ('a process far from all others', '0:E=0:S:1048575:1;', 'process 1048575 in a file of 1 event'),
                              ('receives before all sends', '0:E=0:R:1:1; 0:E=1:S:1:2; 1:E=0:R:0:1; 1:E=1:S:0:2;', 'no order')):
         run, out = import_text(place, text)
         t.check('MPROV with %s: one line says what and where' % what, run.returncode == 3 and says in run.stderr and run.stderr.count('\n') == 1

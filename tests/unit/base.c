@@ -277,6 +277,8 @@ Test(units, one_has_no_plural)
 	expect_fmt(fmt_many(0, "rank"), "0 ranks");
 	expect_fmt(fmt_many(16384, "process"), "16,384 processes");
 	expect_fmt(fmt_many(2, "switch"), "2 switches");
+	expect_fmt(fmt_many(1234567890, "message"), "1,234,567,890 messages");
+	expect_fmt(fmt_many(1234567890123456789, "message"), "1,234,567,890,123,456,768 messages");
 	expect_fmt(fmt_many(1, "process"), "1 process");
 }
 
@@ -289,6 +291,10 @@ Test(units, bytes_counts_and_shares)
 	expect_fmt(fmt_count(16384), "16,384");
 	expect_fmt(fmt_count(999), "999");
 	expect_fmt(fmt_share(0.372), "37\xc2\xa0%");
+	expect_fmt(fmt_share(0.9996), "&gt;\xc2\xa0"
+				      "99.9\xc2\xa0%");
+	expect_fmt(fmt_share(1), "100\xc2\xa0%");
+	expect_fmt(fmt_plain(fmt_share(0.9996)), "> 99.9 %");
 	expect_fmt(fmt_share(0.0001), "&lt;\xc2\xa0"
 				      "0.1\xc2\xa0%");
 }

@@ -212,6 +212,29 @@ Test(commands, diff_compares_files_or_groups_of_them)
 	says("none.mpix");
 }
 
+/* What is not known is not said to be good, or to differ. */
+Test(commands, what_is_not_known_is_said_to_be_so)
+{
+	cr_expect_eq(mpitrace("topology a.mpix"), 0, "%s", said);
+	says("Whether bindings are as they should be is not known.");
+	cr_expect_eq(
+		mpitrace("show a.mpix --json > a.json; sed 's/\"mpi\": *\"[^\"]*\"/\"mpi\":\"\"/' a.json > b.json"), 0);
+	cr_expect_eq(mpitrace("diff a.json b.json"), 0, "%s", said);
+	cr_expect_null(strstr(said, "another MPI library"), "%s", said);
+}
+
+Test(commands, a_replay_without_single_calls_is_refused)
+{
+	struct program *p = program_create(2, 1);
+	for (unsigned r = 0; r < 2; r++)
+		program_budget_spent(p, r);
+	program_write(p, dir, 5000, -1);
+	program_destroy(p);
+	cr_expect_leq(mpitrace("analyze n0.mpic -o totals.mpix"), 4, "%s", said);
+	cr_expect_eq(mpitrace("whatif totals.mpix"), 3, "%s", said);
+	says("no single calls in it");
+}
+
 Test(commands, a_report_is_a_page_that_appears_whole)
 {
 	cr_expect_eq(mpitrace("report a.mpix -o page.html"), 0, "%s", said);

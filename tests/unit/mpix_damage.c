@@ -209,6 +209,22 @@ static struct buf contents_of(const struct buf *whole, enum mpix_kind kind)
 	return raw;
 }
 
+/* 64 MiB of text that a cJSON of 2 GiB would become. */
+Test(mpix_damage, an_analysis_of_more_values_than_the_file_has_room_for_is_refused)
+{
+	struct error e;
+	struct mpix_file *f;
+	_cleanup_buf_ struct buf json = {0};
+	cr_assert_eq(write_small(path_of("w.mpix")), 0);
+	struct buf whole = slurp(path_of("w.mpix"));
+	for (uint32_t i = 0; i < 32u << 20; i++)
+		buf_bytes(&json, i == 0 ? "[0" : ",0", 2);
+	buf_str(&json, "]");
+	write_forged(&whole, MPIX_ANALYSIS, json.data, json.len_bytes);
+	cr_assert_eq(mpix_open(path_of("forged.mpix"), &f, &e), -EBADMSG);
+	buf_done(&whole);
+}
+
 /* Whatever a chunk says: refused, or read within bounds. Worth most under
  * -Db_sanitize=address,undefined. */
 static void try_every_byte(enum mpix_kind kind)

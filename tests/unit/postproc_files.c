@@ -107,6 +107,29 @@ Test(files, a_missing_node_makes_the_result_partial)
 	remove_directory(dir);
 }
 
+/* That nothing was found says little of two ranks, and nothing of how many there are. */
+Test(files, with_a_missing_rank_it_is_not_known_whether_there_is_something_to_fix)
+{
+	for (int leave_out = -1; leave_out < 2; leave_out += 2) {
+		char *dir = make_directory();
+		struct program *p = program_create(2, 2);
+		for (unsigned r = 0; r < 2; r++)
+			program_coll(p, r,
+				     (struct call){.op = "MPI_Barrier",
+						   .from_us = 1e6,
+						   .to_us = 1e6 + 5,
+						   .peer = SIG_NO_ROOT,
+						   .coll = COLL_BARRIER});
+		program_write(p, dir, 2e6, leave_out);
+		program_destroy(p);
+		cJSON *root = analyse(dir);
+		cr_expect_str_eq(text_at(root, "verdict"),
+				 leave_out < 0 ? "nothing to fix" : "not known: 1 of 2 ranks are recorded");
+		cJSON_Delete(root);
+		remove_directory(dir);
+	}
+}
+
 /* The one missing node of a step whose META tells this list of nodes; the test frees it. */
 static char *missing_node(const char *nodelist)
 {

@@ -1,6 +1,7 @@
 /* postproc_issues.c - programs with one fault each: the issue that names it, with its loss, ranks and time; and such
  * programs without the fault. */
 #include "step_analysis.h"
+#include "postproc/issues/issues.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -56,6 +57,43 @@ static cJSON *chain(unsigned n, bool in_turn)
 }
 
 /* It costs a tenth of the run and more, but the factor is good: four fifths is what counts as such. */
+/* One of five links carries half of all bytes, or a little more. */
+Test(issues, half_of_all_bytes_is_as_much_as_the_rest)
+{
+	for (unsigned more = 0; more < 2; more++) {
+		struct program *p = program_create(6, 1);
+		for (unsigned r = 0; r < 5; r++) {
+			uint64_t bytes = r == 0 ? 400000 + more : 100000;
+			struct call c = {
+				.op = "MPI_Send", .from_us = 0, .to_us = 900, .peer = (int)r + 1, .bytes = bytes};
+			program_send(p, r, c);
+			c = (struct call){
+				.op = "MPI_Recv", .from_us = 901, .to_us = 1800, .peer = (int)r, .bytes = bytes};
+			program_recv(p, r + 1, c);
+		}
+		cJSON *root = analyse_program(p, 2000);
+		const char *what = text_at(issue(root, "link_hotspot"), "what");
+		cr_expect_not_null(strstr(what, more ? "more than between all others together"
+						     : "as much as between all others together"),
+				   "%s", what);
+		cJSON_Delete(root);
+	}
+}
+
+Test(issues, without_a_known_call_site_there_is_no_mostly)
+{
+	char text[64];
+	struct step s = {.nranks = 0};
+	cr_expect_str_eq(share_of_site(&s, NONE, ", mostly", text, sizeof(text)), "");
+	struct site site = {.op = 0};
+	char *op = "MPI_Send";
+	s.sites.at = &site;
+	s.sites.n = 1;
+	s.ops.at = &op;
+	s.ops.n = 1;
+	cr_expect_str_eq(share_of_site(&s, 0, ", mostly", text, sizeof(text)), ", mostly at MPI_Send");
+}
+
 Test(issues, of_ranks_that_mostly_work_at_once_is_no_serialization)
 {
 	for (int mostly = 0; mostly < 2; mostly++) {

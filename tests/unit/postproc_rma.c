@@ -1,6 +1,7 @@
 /* postproc_rma.c - one-sided communication and files whose waits are known. */
 #include "one_sided.h"
 #include "postproc/postproc.h"
+#include "postproc/totals/traffic.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -436,6 +437,17 @@ static char *analysed(const char *dir, const char *mpix, unsigned threads, size_
 	cr_assert_eq(fread(*ret_trace, 1, *ret_bytes, f), *ret_bytes);
 	fclose(f);
 	return result.json;
+}
+
+/* It would take minutes to look at each pair of ranks. */
+Test(rma, without_one_sided_calls_many_ranks_take_no_time, .timeout = 20)
+{
+	struct step s = {.nranks = 1u << 18, .ranks = calloc(1u << 18, sizeof(struct process *))};
+	struct traffic t = {0};
+	cr_assert_eq(traffic_rma(&s, &t), 0);
+	cr_expect_eq(t.links.n, 0);
+	traffic_done(&t);
+	free(s.ranks);
 }
 
 Test(rma, the_result_is_the_same_for_any_number_of_threads)

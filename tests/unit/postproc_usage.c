@@ -104,3 +104,22 @@ Test(usage, a_rank_killed_at_the_limit_had_no_memory_left_and_one_killed_elsewhe
 		cJSON_Delete(root);
 	}
 }
+
+Test(usage, who_was_killed_with_all_others_or_by_who_stopped_the_job_did_not_lack_memory)
+{
+	static const char *const outcomes[] = {"\"outcome\":{\"state\":\"TIMEOUT\"},",
+					       "\"outcome\":{\"state\":\"PREEMPTED\"},", "",
+					       "\"outcome\":{\"state\":\"OUT_OF_MEMORY\"},"};
+	for (unsigned i = 0; i < 4; i++) {
+		struct program *p = four_nodes();
+		program_memory(p, 1, 100 * MIB, 499 * MIB, 500 * MIB);
+		program_node_members(p, 0, outcomes[i]);
+		for (unsigned r = 0; r < 8; r++)
+			if (i >= 2 || r == 2)
+				program_killed(p, r, SIGKILL);
+		cJSON *root = analyse_program(p, 2e6 + 2);
+		cr_expect_eq(issue(root, "out_of_memory") != NULL, i == 3, "%u", i);
+		cr_expect_eq(issue(root, "memory_limit") != NULL, i != 3, "%u", i);
+		cJSON_Delete(root);
+	}
+}

@@ -26,8 +26,8 @@ function coverage(log: Log): unknown {
     ranks_seen: log.ranks.filter((events) => events.length > 0).length,
     nodes_missing: [],
     events: log.events,
-    events_lost: 0,
-    calls_before_init: 0,
+    events_lost: null,
+    calls_before_init: null,
     reasons: [
       `MPROV records no times: the time line shows steps of a logical clock, ${TICK_NS} ns each.`,
       'MPROV records no bytes, tags, communicators and collectives, and no names of calls and files.',
@@ -35,9 +35,8 @@ function coverage(log: Log): unknown {
     unmatched: {
       sends,
       receives,
-      program: sends + receives,
-      ...zeros('partner_missing', 'record_cut', 'unknown_source', 'collectives', 'collectives_differ'),
-      ...zeros('cancelled', 'proc_null', 'outside_world'),
+      ...nulls('partner_missing', 'record_cut', 'unknown_source', 'program', 'collectives', 'collectives_differ'),
+      ...nulls('cancelled', 'proc_null', 'outside_world'),
     },
   };
 }

@@ -1,0 +1,182 @@
+/* postproc_hostile.c - files of a few bytes that claim much: they are read within the budget of their size, and what is
+ * left out is said. */
+#include "step_analysis.h"
+#include "base/json.h"
+#include "format/limits.h"
+#include "postproc/postproc.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static void write_small(const char *dir)
+{
+	struct program *p = program_create(4, 2);
+	for (unsigned r = 0; r < 4; r++)
+		program_coll(p, r,
+			     (struct call){.op = "MPI_Barrier",
+					   .from_us = 1000 + r,
+					   .to_us = 1010,
+					   .peer = SIG_NO_ROOT,
+					   .coll = COLL_BARRIER});
+	program_write(p, dir, 1100, -1);
+	program_destroy(p);
+}
+
+static char *written(void)
+{
+	char *dir = make_directory();
+	write_small(dir);
+	return dir;
+}
+
+static char *in(const char *dir, const char *name)
+{
+	static char path[512];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+/* Is there a reason with this text? */
+static bool says(const cJSON *root, const char *text)
+{
+	for (const cJSON *r = json_first(node_at(root, "coverage"), "reasons"); r != NULL; r = r->next)
+		if (strstr(cJSON_GetStringValue(r), text) != NULL)
+			return true;
+	return false;
+}
+
+static void put_words(struct buf *out, const uint32_t *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		buf_u32(out, words[i]);
+}
+
+static void put_type(struct buf *out, uint32_t i)
+{
+	put_words(out, (uint32_t[]){MPIC_DEF_DATATYPE, 32, (1u << 22) - 1 - i, 0, 8, 0, 0, 0, 0, 0}, 10);
+}
+
+/* 16 million members, each of another world. */
+static void put_comm(struct buf *out, uint32_t i)
+{
+	put_words(out, (uint32_t[]){MPIC_DEF_COMM, 52, 1000 + i, UINT32_MAX, 1000 + i, 0, 1, 1u << 24}, 8);
+	put_words(out, (uint32_t[]){0, 0, 1, 0, UINT32_MAX, 0, 1u << 24, 0}, 8);
+}
+
+static void put_meta(struct buf *out, uint32_t i)
+{
+	char text[64];
+	snprintf(text, sizeof(text), "{\"seq\":%u,\"threads\":[{\"thread\":4095}]}", i);
+	buf_str(out, text);
+}
+
+static void put_total(struct buf *out, uint32_t i)
+{
+	mpic_put_total(out, &(struct mpic_total){.sig = MPIC_SIGS_MAX - 1 - i % 2, .calls = 1});
+}
+
+static void put_numbers(struct buf *out, uint32_t i)
+{
+	buf_str(out, "{\"numbers\":[");
+	for (uint32_t k = 0; k < 4u << 20; k++)
+		buf_str(out, "0,");
+	buf_str(out, i > 0 ? "0]}" : "1]}");
+}
+
+struct claim {
+	enum mpic_kind kind;
+	uint32_t blocks, processes, threads;
+	void (*put)(struct buf *out, uint32_t i);
+};
+
+/* The file as it is, its blocks followed by those of the claim. */
+static void add_claims(const char *path, const struct claim *c)
+{
+	struct mpic_file f;
+	struct error e = {0};
+	_cleanup_buf_ struct buf out = {0};
+	cr_assert_eq(mpic_open(path, &f, &e), 0);
+	mpic_append_magic(&out, f.id);
+	for (size_t b = 0; b < f.nblocks; b++) {
+		_cleanup_buf_ struct buf raw = {0};
+		cr_assert_eq(mpic_read(&f, &f.blocks[b], &raw, &e), 0);
+		cr_assert_eq(mpic_append_block(&out, &f.blocks[b], raw.data, raw.len_bytes, 1, &e), 0);
+	}
+	mpic_close(&f);
+	for (uint32_t i = 0; i < c->blocks; i++) {
+		_cleanup_buf_ struct buf raw = {0};
+		struct mpic_block b = {
+			.kind = c->kind, .process = i % c->processes, .thread = i % c->threads, .seq = 1000 + i};
+		c->put(&raw, i);
+		cr_assert_eq(mpic_append_block(&out, &b, raw.data, raw.len_bytes, 9, &e), 0);
+	}
+	FILE *to = fopen(path, "w");
+	fwrite(out.data, 1, out.len_bytes, to);
+	fclose(to);
+}
+
+/* Blocks of a few bytes whose contents claim gigabytes. */
+Test(hostile, a_small_file_that_claims_much_is_read_without_it)
+{
+	static const struct claim claims[] = {
+		{MPIC_DEFS, 12, 2, 1, put_type},      {MPIC_DEFS, 12, 1, 1, put_comm},
+		{MPIC_META, 2000, 2000, 1, put_meta}, {MPIC_PROFILE, 300, 1, 300, put_total},
+		{MPIC_META, 2, 2, 1, put_numbers},
+	};
+	char *dir = make_directory();
+	for (size_t c = 0; c < sizeof(claims) / sizeof(claims[0]); c++) {
+		write_small(dir);
+		add_claims(in(dir, "n0.mpic"), &claims[c]);
+		add_claims(in(dir, "n1.mpic"), &claims[c]);
+		cJSON *root = analyse(dir);
+		cr_expect(says(root, "no file of this size has"), "claim %zu", c);
+		cJSON_Delete(root);
+	}
+	struct rusage used;
+	getrusage(RUSAGE_SELF, &used);
+	cr_expect_lt(used.ru_maxrss, 1 << 20, "%ld KiB", used.ru_maxrss);
+	remove_directory(dir);
+}
+
+static void put_size(struct buf *out, uint32_t i)
+{
+	(void)i;
+	buf_str(out, "{\"size\":1048576}");
+}
+
+Test(hostile, a_world_of_which_next_to_nothing_is_recorded_is_refused)
+{
+	static const struct claim claim = {MPIC_META, 2, 2, 1, put_size};
+	struct error e;
+	char *dir = written();
+	add_claims(in(dir, "n0.mpic"), &claim);
+	add_claims(in(dir, "n1.mpic"), &claim);
+	struct postproc_result result = {0};
+	cr_expect_eq(postproc_analyze(&dir, 1, NULL, 1, &result, &e), -EBADMSG);
+	cr_expect_not_null(strstr(e.text, "of an MPI_COMM_WORLD of 1048576 ranks"), "%s", e.text);
+	remove_directory(dir);
+}
+
+static void put_losses(struct buf *out, uint32_t i)
+{
+	buf_printf(out, "{\"size\":4,\"threads\":[");
+	for (uint32_t t = 0; t < 20 && i == 0; t++)
+		buf_printf(out, "%s{\"thread\":%u,\"lost\":5}", t > 0 ? "," : "", t);
+	buf_str(out, "]}");
+}
+
+/* One rank has 20 of them. */
+Test(hostile, of_more_reasons_than_are_said_their_ranks_are_counted)
+{
+	static const struct claim claim = {MPIC_META, 2, 2, 1, put_losses};
+	char *dir = written();
+	add_claims(in(dir, "n0.mpic"), &claim);
+	cJSON *root = analyse(dir);
+	cr_expect(says(root, "more such reasons, of 1 rank that lost single events"));
+	cJSON_Delete(root);
+	remove_directory(dir);
+}
