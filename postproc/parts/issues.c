@@ -132,9 +132,10 @@ const char *site_text(const struct step *s, uint32_t site, char *text, size_t si
 const char *share_of_site(const struct step *s, uint32_t site, const char *words, char *text, size_t size)
 {
 	size_t n = strlen(words);
-	if (*site_text(s, site, text + n, size - n) == '\0')
-		return strcpy(text, "");
-	memcpy(text, words, n);
+	if (*site_text(s, site, text + n, size - n) != '\0')
+		memcpy(text, words, n);
+	else
+		*text = '\0';
 	return text;
 }
 
