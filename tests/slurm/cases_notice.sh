@@ -272,11 +272,13 @@ of_a_late_report_is_told_that_the_trace_is_partial() {
 
 # Of the size of files, in the program's own shell.
 a_limit_that_leaves_no_room_is_told() {
-	local blocks why
+	local OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp blocks why
+	export OMPI_MCA_pml OMPI_MCA_btl # without a file of memory that ranks share
+	as_user srun -w n1 -n1 bash -c "ulimit -f 0; exec $RING 5" >/dev/null 2>&1 || skips "this MPI needs files: of an untraced program as well" || return
 	for blocks in 0 300; do
 		why="no room for what it records: File too large"
 		[ $blocks != 0 ] || why="their limit of the size of files (ulimit -f) is too small"
-		OMPI_MCA_btl=self,tcp as_user srun -w n1 -n1 --mpitrace bash -c "ulimit -f $blocks; exec $RING 5" >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+		as_user srun -w n1 -n1 --mpitrace bash -c "ulimit -f $blocks; exec $RING 5" >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
 		same "lines with $blocks" 1 "$(said "$CASE_DIR/err" | grep -c mpitrace:)" || fails "$(cat "$CASE_DIR/err")" || return
 		contains "$CASE_DIR/err" "$why" || return
 	done
@@ -336,7 +338,7 @@ a_trace_that_lacks_a_node_is_told() {
 	same "what is said" "mpitrace: the trace is partial: $(step_dir 0)/report.html; the report says what is missing" "$(said "$CASE_DIR/err" | grep -v '^ring')" || return
 	rm -rf "$CASE_DIR"/mpitrace-*
 	with_plugin_arguments "libexecdir=$STATE/programs/%n report_seconds=1" as_user srun -w n1,n2 -N2 -n2 --mpitrace "$SELF" 60 "$LONG_CALLS" >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
-	same "what is said before it is analysed" "mpitrace: the whole report is not made yet: the trace is partial, report.html is from totals: mpitrace finish $(step_dir 0); it can be made now by that command" "$(said "$CASE_DIR/err")" || return
+	same "what is said before it is analysed" "mpitrace: the whole report is not made yet: the trace is partial, report.html is from totals: mpitrace finish $(step_dir 0); it can be made now by that command" "$(grep '^mpitrace:' "$CASE_DIR/err")" || return
 	eventually "an empty spool" spool_is_empty || return
 	rm -rf "$STATE/n1/mpitrace/late"/* "$CASE_DIR"/mpitrace-*
 	as_admin mv "$STATE/programs/n1/mpitrace-warden" "$STATE/programs/n2"
