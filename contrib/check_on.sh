@@ -208,7 +208,8 @@ sanitizers_there() {
 	quiet inside meson compile -C /build-sanitizers unit-tests
 	# Debian 13's libpciaccess, which hwloc loads, leaves 1016 bytes behind in any program. It is unloaded when leaks are
 	# looked for, so that none can be suppressed by its name.
-	run_suite sanitizers "$REPO/build-on/$WHERE.sanitizers.json" env HWLOC_PLUGINS_BLACKLIST=hwloc_pci.so ASAN_OPTIONS=detect_leaks=$leaks:halt_on_error=1:abort_on_error=1 \
+	run_suite sanitizers "$REPO/build-on/$WHERE.sanitizers.json" env HWLOC_PLUGINS_BLACKLIST=hwloc_pci.so \
+		LSAN_OPTIONS=suppressions=/src/tests/unit/leaks.txt:print_suppressions=0 ASAN_OPTIONS=detect_leaks=$leaks:halt_on_error=1:abort_on_error=1 \
 		meson test -C /build-sanitizers --no-rebuild --timeout-multiplier "$SLOWER" --suite unit
 }
 

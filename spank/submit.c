@@ -58,12 +58,13 @@ static bool reports(const struct request *r)
 	return r->report == REPORT_SRUN && (local.own_allocation || isatty(STDERR_FILENO));
 }
 
-/* Where none was open, srun's first socket has its number: the one that it listens at. */
+/* Where none was open, something of srun's has its number: the socket that it listens at, or the end of a pipe that it
+ * reads from (26.05). */
 static bool is_heard(void)
 {
-	int listens = 0;
+	int listens = 0, flags = fcntl(STDERR_FILENO, F_GETFL);
 	socklen_t len = sizeof(listens);
-	if (fcntl(STDERR_FILENO, F_GETFD) < 0)
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
 		return false;
 	return getsockopt(STDERR_FILENO, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) != 0 || listens == 0;
 }
