@@ -109,16 +109,6 @@ def array_sections(t, place):
             {'MPI_Sendrecv': 2 * 4 * (11 + 7) * rounds * RANKS, 'MPI_Bcast': 2 * 4 * 7 * rounds * (RANKS - 1)})
 
 
-def unseen_types(t, place):
-    """Nobody sees them being freed, so what the handle was before says nothing."""
-    program = place.compile('unseen_types.c')
-    plain, run = place.plain(1, program), place.traced(1, program, name='unseen')
-    a = place.analysis('unseen')
-    t.equal('datatypes that nobody saw being made, under %s: output, and bytes' % place.flavour,
-            (run.stdout, run.returncode, {o['op']: o['bytes'] for o in a['operations'] if o['bytes']}),
-            (plain.stdout, 0, {'MPI_Sendrecv': 2 * 4 * (3 + 5) * 20}))
-
-
 def romio():
     """The name of this Open MPI's other MPI-IO, None: Debian's of Open MPI 6 was built without."""
     found = re.search(r'^mca:io:(romio\w*):', subprocess.run(['ompi_info', '--parsable'], capture_output=True, text=True).stdout, re.M)
@@ -147,7 +137,6 @@ def main():
                 languages(t, place)
                 fortran_layer(t, place)
                 array_sections(t, place)
-                unseen_types(t, place)
     t.end()
 
 
