@@ -107,10 +107,12 @@ struct interval {
 	int64_t recorded_ns;
 };
 
+/* What calls take beyond what they needed: as recorded, or by the model. */
+enum way { AS_RECORDED, BY_MODEL, WAYS };
+
 /* How long all intervals take, together. */
 struct lengths {
-	double recorded_ns; /* calls take beyond what they need what was recorded */
-	double model_ns;    /* and what the model has */
+	double ns[WAYS];
 	uint64_t given_up;
 };
 
@@ -133,15 +135,14 @@ int model_fit(struct replay *r);
 double model_spent_ns(const struct model *m, const struct event *x, bool waits);
 /* change.c: computing before each event with the change, of v->n; the caller frees. NULL without memory. */
 float *change_gaps(const struct interval *v, const struct replay_change *change);
-/* walk.c: how long the interval takes, ns; given-up calls are added. 0 or -ENOMEM. */
+/* walk.c: how long the interval takes either way, ns; given-up calls are added. 0 or -ENOMEM. */
 struct walk_how {
 	const float *gaps;
 	const struct replay_change *change;
 	const struct model *model;
-	bool by_model; /* what calls take beyond what they needed: by the model, not as recorded */
 	bool one_node;
 };
-int interval_walk(const struct interval *v, const struct walk_how *how, double *ret_ns, uint64_t *ret_given_up);
+int interval_walk(const struct interval *v, const struct walk_how *how, double ret_ns[WAYS], uint64_t *ret_given_up);
 
 static inline unsigned size_bin(uint64_t bytes)
 {
