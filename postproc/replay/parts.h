@@ -29,8 +29,11 @@ enum event_flag {
 struct event {
 	int64_t start_ns, end_ns;
 	uint32_t callsite;
-	uint32_t meeting; /* number, with EVENT_ENTERS */
-	uint32_t bytes;	  /* that it moves, as far as 32 bits tell */
+	union {
+		uint32_t meeting; /* number, with EVENT_ENTERS */
+		uint32_t sends;	  /* without: bytes of its message, as far as 32 bits tell */
+	};
+	uint32_t bytes; /* that it moves, likewise */
 	uint16_t flags;
 	uint8_t gathering;
 	uint8_t distance; /* of what it sends; NO_DISTANCE: nothing */
