@@ -291,7 +291,7 @@ static int add_wait(const struct export *x, struct gathered *g, const struct wai
 				   .start_ns = w->call.start_ns,
 				   .end_ns = w->call.end_ns};
 	if (w->causer != NONE || w->since)
-		wait->causer = place(x, &w->causer_call.at);
+		wait->causer = place(x, &w->causer_at);
 	if (!w->part && w->call.at.window != NONE &&
 	    samples_wait(x->sampling, x->lane_of[w->call.at.lane], w->call.start_ns, w->ns, w->site) < 0)
 		return -ENOMEM;

@@ -36,20 +36,12 @@ struct part {
 	struct wait *wait;
 	struct moment start, done;
 	uint32_t rank, sig, starter;
-	int32_t coll;  /* enum sig_coll, or enum together_kind */
-	uint64_t came; /* bytes that only partners record */
+	int16_t coll; /* enum sig_coll, or enum together_kind */
 	bool completed;
-	int64_t until_ns; /* scans, neighbourhoods: the last enter of those waited for, or INT64_MIN */
-	struct moment causer;
-	uint32_t causer_rank;
-	struct edge *edge; /* neighbourhoods: of its start, until decided */
-	struct need *need; /* and of its completion */
-};
-
-/* Who came when. */
-struct arrival {
-	uint32_t rank; /* NONE: nobody */
-	struct moment call;
+	uint64_t came;	       /* bytes that only partners record */
+	struct arrival causer; /* scans, neighbourhoods: the last to enter of those waited for, or NOBODY */
+	struct edge *edge;     /* neighbourhoods: of its start, until decided */
+	struct need *need;     /* and of its completion */
 };
 
 /* The parts of one collective operation in one shard; at the communicator's owner, of all. */

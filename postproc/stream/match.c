@@ -271,13 +271,11 @@ static int late_sender(struct shard *sh, struct recv *r, struct send *x)
 {
 	struct wait *w = r->wait;
 	int64_t ns = least(r->done.end_ns, x->start.start_ns) - w->from_ns;
-	if (ns <= w->sender_ns)
+	if (!wait_is_longer(w, LATE_SENDER, ns))
 		return 0;
 	if (__builtin_expect(w->poll != NULL, false) && poll_meets(sh, w->poll, x->edge) < 0)
 		return -ENOMEM;
-	w->sender_ns = ns;
-	w->sender = x->start;
-	w->sender_rank = x->rank;
+	wait_late(w, LATE_SENDER, ns, arrival_of(x->rank, &x->start));
 	return claim_other(sh, r, x);
 }
 
@@ -330,7 +328,7 @@ static int finish(struct shard *sh, struct recv *r, struct send *x)
 			       .recv_site_sig = r->starter != NONE ? r->starter : r->sig,
 			       .tag = x->tag};
 	tally_transfer(&sh->tally, x);
-	x->recv_start = r->start;
+	x->recv_start = arrival_of(r->rank, &r->start);
 	x->matched = true;
 	if (know_receiver(sh, r, x) < 0)
 		return -ENOMEM;

@@ -28,10 +28,10 @@ struct send {
 	uint16_t flags;
 	bool over; /* done, freed, or nothing more will be heard of it */
 	bool matched;
-	struct moment recv_start; /* of the receive, when met and over */
-	struct claim *claims;	  /* of calls that could have received it instead */
-	struct edge *edge;	  /* of its start, or NULL */
-	struct need *need;	  /* of its completion, if that may have waited for the receive */
+	struct arrival recv_start; /* of the receive, when met and over */
+	struct claim *claims;	   /* of calls that could have received it instead */
+	struct edge *edge;	   /* of its start, or NULL */
+	struct need *need;	   /* of its completion, if that may have waited for the receive */
 };
 
 /* One message at the rank that receives it. */

@@ -90,10 +90,10 @@ struct waited {
 	uint32_t state; /* enum wait_state */
 	int64_t ns;
 	bool until_causer; /* ns is from the start of the call to the start of the causer's, or its own end */
-	bool since;	   /* ns is from the end of causer_call to its own end; causer NONE */
+	bool since;	   /* ns is from the end of the call at causer_at to its own end; causer NONE */
+	bool part;	   /* of another state already noted */
 	uint32_t causer;   /* rank or NONE */
-	struct moment causer_call;
-	bool part; /* of another state already noted */
+	struct position causer_at;
 };
 
 struct shard {
@@ -191,15 +191,15 @@ void classify_window(struct shard *sh);
 
 /* waits.c */
 struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const struct moment *call);
-int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,
-	      const struct moment *call, bool part);
-/* The same from when another call was over (*call): nobody caused that. */
-int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct moment *call);
+int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct arrival *causer,
+	      bool part);
+/* The same from when the call at *end was over: nobody caused that. */
+int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct position *end);
 int wait_close(struct shard *sh, struct wait *w); /* one thing less is open */
 /* What of it could have gone to another message, if that was received or once it is. */
 int claim_close(struct shard *sh, struct claim *c);
-/* polls.c: what of the tests before the call was waiting for that call of causer; it is over. */
-int poll_until(struct shard *sh, struct wait *w, uint32_t causer, const struct moment *call);
+/* polls.c: what of the tests before the call was waiting for causer; it is over. */
+int poll_until(struct shard *sh, struct wait *w, const struct arrival *causer);
 int poll_over(struct shard *sh, struct wait *w);
 
 #define AHEAD 6u /* things of a list that are asked for before they are needed: they were written a phase ago */
