@@ -260,8 +260,8 @@ static int classify_collective(struct shard *sh, struct collective *m)
 
 static void unlink_local(struct shard *sh, struct collective *m)
 {
-	struct collective **at = &sh->collective_table[index_mix((uint64_t)m->comm << 32 | m->channel, m->k) &
-						       (sh->collective_buckets - 1)];
+	uint64_t hash = collective_hash(m->comm, m->channel, m->k);
+	struct collective **at = &sh->collective_table[hash & (sh->collective_buckets - 1)];
 	while (*at != m)
 		at = &(*at)->link;
 	*at = m->link;

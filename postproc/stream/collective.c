@@ -8,11 +8,6 @@
 
 #define BUCKETS_MIN 256u
 
-static uint64_t hash_of(uint32_t comm, uint32_t channel, uint32_t k)
-{
-	return index_mix((uint64_t)comm << 32 | channel, k);
-}
-
 static int grow(struct collective ***table, size_t *buckets)
 {
 	size_t more = *buckets == 0 ? BUCKETS_MIN : *buckets * 4;
@@ -22,7 +17,7 @@ static int grow(struct collective ***table, size_t *buckets)
 	for (size_t i = 0; i < *buckets; i++)
 		for (struct collective *m = (*table)[i], *next; m != NULL; m = next) {
 			next = m->link;
-			struct collective **to = &fresh[hash_of(m->comm, m->channel, m->k) & (more - 1)];
+			struct collective **to = &fresh[collective_hash(m->comm, m->channel, m->k) & (more - 1)];
 			m->link = *to;
 			*to = m;
 		}
@@ -38,7 +33,7 @@ static struct collective *find(struct shard *sh, struct collective ***table, siz
 {
 	if (*n >= *buckets && grow(table, buckets) < 0)
 		return NULL;
-	struct collective **at = &(*table)[hash_of(comm, channel, k) & (*buckets - 1)];
+	struct collective **at = &(*table)[collective_hash(comm, channel, k) & (*buckets - 1)];
 	for (struct collective *m = *at; m != NULL; m = m->link)
 		if (m->k == k && m->comm == comm && m->channel == channel)
 			return m;
@@ -64,7 +59,7 @@ static struct collective *find(struct shard *sh, struct collective ***table, siz
 
 static void unlink_collective(struct collective **table, size_t buckets, size_t *n, struct collective *m)
 {
-	struct collective **at = &table[hash_of(m->comm, m->channel, m->k) & (buckets - 1)];
+	struct collective **at = &table[collective_hash(m->comm, m->channel, m->k) & (buckets - 1)];
 	while (*at != m)
 		at = &(*at)->link;
 	*at = m->link;

@@ -1,6 +1,7 @@
 /* collective.h - collective operations: the part of one rank, and all of one operation (collective.c). */
 #pragma once
 
+#include "base/index.h"
 #include "format/sig.h"
 #include "postproc/stream/moment.h"
 
@@ -62,6 +63,12 @@ struct collective {
 	uint32_t classified; /* shards */
 	uint32_t shards;
 };
+
+/* Operations that follow each other stand beside each other in a table. */
+static inline uint64_t collective_hash(uint32_t comm, uint32_t channel, uint32_t k)
+{
+	return index_mix((uint64_t)comm << 32 | channel, 0) + k;
+}
 
 struct part *collective_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part);
 int collective_leave(struct shard *sh, struct part *p);
