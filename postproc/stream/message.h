@@ -26,7 +26,8 @@ struct send {
 	int32_t tag;
 	uint32_t type; /* kind of the datatype, read/types.h */
 	uint16_t flags;
-	bool over; /* done, freed, or nothing more will be heard of it */
+	uint32_t slice; /* in which it was started */
+	bool over;	/* done, freed, or nothing more will be heard of it */
 	bool matched;
 	struct arrival recv_start; /* of the receive, when met and over */
 	struct claim *claims;	   /* of calls that could have received it instead */
@@ -38,7 +39,6 @@ struct send {
 struct recv {
 	struct recv *next; /* in its envelope */
 	struct envelope *envelope;
-	struct send *send;
 	struct wait *wait;
 	struct moment start, done;
 	uint64_t bytes, order;		   /* order: of receives posted by this rank */

@@ -53,7 +53,7 @@ struct rank_stream {
 /* What one shard leaves for another. */
 struct mail {
 	VEC(struct send *) sends;	      /* posted to a rank there */
-	VEC(struct send *) over;	      /* of these: completed since */
+	VEC(struct send *) over;	      /* of those of slices before: completed since */
 	VEC(struct send *) classified;	      /* back to the sender: matched, and the receive completed */
 	VEC(struct slow_send) slow, answered; /* to the receiver, and back */
 	VEC(struct collective *) collectives; /* to the owner of the communicator: something came */
@@ -62,9 +62,12 @@ struct mail {
 
 /* A message that is complete, for the analyses and the .mpix. */
 struct transfer {
-	struct moment send, send_done, recv, recv_done;
+	struct arrival send, recv;
+	int64_t send_end_ns;		    /* of the call that started the send */
+	int64_t done_start_ns, done_end_ns; /* of the call that completed the receive, or else started it */
+	struct position sent, done;	    /* completed; NOWHERE: not yet, or never */
 	uint64_t bytes;
-	uint32_t src, dst, comm, send_sig;
+	uint32_t comm, send_sig;
 	uint32_t send_site_sig, recv_site_sig; /* signatures of the calls that started them: where that was */
 	int32_t tag;
 };
