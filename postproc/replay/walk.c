@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define CALLS_AHEAD 6u /* memory of what a rank comes to is asked for before */
+
 struct walker {
 	uint32_t at, end;    /* event */
 	uint32_t need;	     /* the next of it */
@@ -77,9 +79,25 @@ static void enter(struct walk *w, const struct event *ev, const double now[WAYS]
 		send_on(w, &g->waiters);
 }
 
+/* What a call that its rank comes to soon needs. */
+static void ask_ahead(const struct walk *w, uint32_t at)
+{
+	uint32_t far = at + CALLS_AHEAD, near = at + CALLS_AHEAD / 2;
+	if (far >= w->v->n)
+		return;
+	__builtin_prefetch(&w->v->events[far]);
+	__builtin_prefetch(&w->started[far], 1);
+	__builtin_prefetch(&w->v->needs.at[w->v->needs_of[far]]);
+	if (w->v->needs_of[near] == w->v->needs_of[near + 1])
+		return;
+	const struct need *n = &w->v->needs.at[w->v->needs_of[near]];
+	__builtin_prefetch(n->kind == NEED_MEETING ? (const void *)&w->gathered[n->of] : &w->started[n->of]);
+}
+
 static void begin(struct walk *w, struct walker *x)
 {
 	const struct event *ev = &w->v->events[x->at];
+	ask_ahead(w, x->at);
 	for (unsigned i = 0; i < WAYS; i++)
 		x->begin[i] = x->ready[i] = x->now[i] += (double)w->how->gaps[x->at];
 	x->begun = true;
