@@ -9,6 +9,7 @@
 #define NO_DISTANCE DISTANCES
 #define SIZE_BINS 48u /* by the binary logarithm of bytes */
 #define NO_EVENT UINT32_MAX
+#define SITES_KNOWN 4u
 
 /* How members of a collective wait for each other. */
 enum gathering { GATHER_NONE, GATHER_ALL, GATHER_FROM_ROOT, GATHER_TO_ROOT };
@@ -127,6 +128,12 @@ struct replay {
 	double covered;
 	struct model model;
 	struct lengths unchanged; /* 0: not known yet */
+	/* Without who is waited for before calls of a site: several issues ask for the same. */
+	struct site_lengths {
+		uint32_t site;
+		struct lengths x;
+	} sites[SITES_KNOWN];
+	uint32_t nsites;
 };
 
 /* load.c: the events, needs, meetings and blames of windows [first, end). */

@@ -126,6 +126,26 @@ static double share(double part, double whole)
 	return whole > 0 ? part / whole : 0;
 }
 
+/* Walked, if that is not known. */
+static int lengths_with(struct replay *r, const struct replay_change *change, struct lengths *x)
+{
+	struct replay_change rest = *change;
+	rest.without_states = 0;
+	bool of_site = change->without_states == UINT32_MAX && is_none(&rest);
+	*x = r->unchanged;
+	if (is_none(change))
+		return 0;
+	for (uint32_t i = 0; i < r->nsites && of_site; i++)
+		if (r->sites[i].site == change->causer_site) {
+			*x = r->sites[i].x;
+			return 0;
+		}
+	int code = walk_all(r, change, x);
+	if (code == 0 && of_site && r->nsites < SITES_KNOWN)
+		r->sites[r->nsites++] = (struct site_lengths){change->causer_site, *x};
+	return code;
+}
+
 int replay_predict(struct replay *r, const struct replay_change *change, struct replay_result *ret_result)
 {
 	const struct replay_change none = REPLAY_AS_IT_WAS;
@@ -133,9 +153,8 @@ int replay_predict(struct replay *r, const struct replay_change *change, struct 
 	struct lengths x;
 	double recorded = 0;
 	int code = before[AS_RECORDED] > 0 ? 0 : walk_all(r, &none, &r->unchanged);
-	x = r->unchanged;
-	if (code == 0 && !is_none(change))
-		code = walk_all(r, change, &x);
+	if (code == 0)
+		code = lengths_with(r, change, &x);
 	if (code < 0)
 		return code;
 	for (uint32_t i = 0; i < r->nintervals; i++)
