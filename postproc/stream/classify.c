@@ -272,15 +272,17 @@ static void unlink_local(struct shard *sh, struct collective *m)
 /* Memory of what the operations after one of the list need: they, their parts, what those name. */
 static void ask_decided(const struct mail *m, size_t i)
 {
-	if (i + AHEAD < m->decided.n)
-		prefetch(m->decided.at[i + AHEAD], sizeof(struct collective));
-	if (i + 2 * AHEAD / 3 < m->decided.n) {
-		prefetch(m->decided.at[i + 2 * AHEAD / 3]->whole, sizeof(struct collective));
-		prefetch(m->decided.at[i + 2 * AHEAD / 3]->parts, sizeof(struct part));
+	struct collective *const *at = m->decided.at + i;
+	size_t left = m->decided.n - i;
+	if (left > 2 * AHEAD)
+		prefetch(at[2 * AHEAD], sizeof(struct collective));
+	if (left > 3 * AHEAD / 2) {
+		prefetch(at[3 * AHEAD / 2]->whole, sizeof(struct collective));
+		prefetch(at[3 * AHEAD / 2]->parts, sizeof(struct part));
 	}
-	if (i + AHEAD / 3 >= m->decided.n)
-		return;
-	for (const struct part *p = m->decided.at[i + AHEAD / 3]->parts; p != NULL; p = p->next) {
+	if (left > AHEAD)
+		prefetch(at[AHEAD]->parts->next, sizeof(struct part));
+	for (const struct part *p = left > AHEAD / 2 ? at[AHEAD / 2]->parts : NULL; p != NULL; p = p->next) {
 		prefetch(p->next, sizeof(struct part));
 		prefetch(p->wait, sizeof(struct wait));
 	}

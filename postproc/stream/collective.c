@@ -282,6 +282,7 @@ static int decide(struct shard *sh, struct collective *whole)
 	whole->decided = true;
 	sh->unmatched.collectives_differ += whole->differs && is_counted(whole);
 	for (struct collective *m = whole->sibling; m != NULL; m = m->sibling) {
+		prefetch(m->sibling, sizeof(*m));
 		join(whole, m);
 		whole->shards++;
 	}
