@@ -29,7 +29,10 @@ struct slab {
 	size_t live; /* things in use */
 };
 
-#define SLAB(T) ((struct slab){.size = (sizeof(T) + 15) / 16 * 16, .used = SLAB_BYTES})
+/* Larger things begin with a cache line, so that they lie in as few as they can. */
+#define SLAB_ROUND(size) ((size) > SLAB_LINE_BYTES / 2 ? SLAB_LINE_BYTES : 16u)
+#define SLAB_SIZE(size) (((size) + SLAB_ROUND(size) - 1) / SLAB_ROUND(size) * SLAB_ROUND(size))
+#define SLAB(T) ((struct slab){.size = SLAB_SIZE(sizeof(T)), .used = SLAB_BYTES})
 
 /* Memory of one that is taken soon: what was given back lies anywhere. */
 static inline void slab_ask(const struct slab *s)

@@ -307,6 +307,7 @@ struct mpix_event {
 	uint32_t signature;	 /* within the rank's; 0 in version 1 */
 	uint8_t flags;		 /* of it: bits of enum mpix_signature_flag */
 	uint32_t stack;		 /* who called: 1 + id as in analysis "stacks"; 0: not recorded */
+	uint64_t message_bytes;	 /* of its signature; 0 in version 1 */
 };
 
 /* Open and check the superblock, header and index. Not an .mpix, cut or damaged: -EBADMSG with where and what. */
@@ -358,6 +359,9 @@ uint32_t mpix_windows(const struct mpix_file *f);
  * positions are set, which takes less time. */
 int mpix_window_messages(struct mpix_file *f, uint32_t window, bool bare,
 			 int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e);
+/* The same for wait states, of calls that may be of earlier windows. bare: times that follow from both calls are 0. */
+int mpix_window_waits(struct mpix_file *f, uint32_t window, bool bare,
+		      int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e);
 /* What a bare message lacks. */
 int mpix_message_find(struct mpix_file *f, struct mpix_link *link, struct error *e);
 /* The same for every part in a collective operation that starts in a window and of which the number is known, in order

@@ -91,5 +91,7 @@ int mpix_cell_waits(struct mpix_file *f, uint32_t group, uint32_t window,
 {
 	int rc = mpix_cache_begin(f, e);
 	const struct mpix_entry *x = mpix_find(f, MPIX_WAITS, group, window);
-	return rc == 0 && x != NULL ? mpix_visit_waits(f, x, 0, f->lanes.n, visit, context, e) : rc;
+	return rc == 0 && x != NULL
+		       ? mpix_visit_waits(f, x, (struct mpix_asked){0, f->lanes.n, false}, visit, context, e)
+		       : rc;
 }

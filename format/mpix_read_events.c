@@ -60,7 +60,8 @@ static int gather_waits(struct query *q, struct error *e)
 	const struct mpix_entry *x = mpix_find_group(q->f, MPIX_WAITS, q->rank / q->f->shape.group_ranks, &n);
 	for (uint32_t i = 0; i < n && rc == 0; i++)
 		if (x[i].start_ns < q->to_ns && x[i].end_ns > q->from_ns)
-			rc = mpix_visit_waits(q->f, &x[i], q->first_lane, q->end_lane, keep_wait, q, e);
+			rc = mpix_visit_waits(q->f, &x[i], (struct mpix_asked){q->first_lane, q->end_lane, false},
+					      keep_wait, q, e);
 	vec_sort(&q->waits, by_position);
 	vec_sort(&q->came, by_position);
 	return rc;
@@ -102,6 +103,7 @@ struct mpix_event mpix_event_of(const struct mpix_part_data *part, const struct 
 		.signature = x->sig - first_sig,
 		.flags = sig->flags,
 		.stack = sig->stack,
+		.message_bytes = sig->message_bytes,
 	};
 	for (uint64_t i = 0, n = x->extra > 0 ? part->extras[x->extra - 1] : 0; i < n; i++) {
 		uint64_t word = part->extras[x->extra + i];

@@ -121,7 +121,7 @@ static int derive(struct mpix_file *f, struct mpix_wait *x, struct error *e)
 	return 0;
 }
 
-static int visit_all(struct mpix_file *f, struct reading *r, struct cursor c, uint32_t first_lane, uint32_t end_lane,
+static int visit_all(struct mpix_file *f, struct reading *r, struct cursor c, struct mpix_asked asked,
 		     int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e)
 {
 	uint64_t n;
@@ -131,8 +131,8 @@ static int visit_all(struct mpix_file *f, struct reading *r, struct cursor c, ui
 	for (uint64_t i = 0; i < n; i++) {
 		struct mpix_wait x;
 		int rc = get_wait(r, n, &x);
-		bool wanted = rc == 0 && x.at.lane >= first_lane && x.at.lane < end_lane;
-		if (wanted && x.how != MPIX_WAIT_NS && x.how != MPIX_CAME_BYTES)
+		bool wanted = rc == 0 && x.at.lane >= asked.first_lane && x.at.lane < asked.end_lane;
+		if (wanted && !asked.bare && x.how != MPIX_WAIT_NS && x.how != MPIX_CAME_BYTES)
 			rc = derive(f, &x, e);
 		if (rc == 0 && wanted)
 			rc = visit(context, &x);
@@ -146,7 +146,7 @@ static int visit_all(struct mpix_file *f, struct reading *r, struct cursor c, ui
 	return 0;
 }
 
-int mpix_visit_waits(struct mpix_file *f, const struct mpix_entry *x, uint32_t first_lane, uint32_t end_lane,
+int mpix_visit_waits(struct mpix_file *f, const struct mpix_entry *x, struct mpix_asked asked,
 		     int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e)
 {
 	struct reading r = {.f = f, .x = x};
@@ -160,7 +160,7 @@ int mpix_visit_waits(struct mpix_file *f, const struct mpix_entry *x, uint32_t f
 	int rc = mpix_read_chunk(f, x, &raw, e);
 	if (rc < 0)
 		return rc;
-	rc = visit_all(f, &r, cursor_over(raw, x->raw_bytes), first_lane, end_lane, visit, context, &inner);
+	rc = visit_all(f, &r, cursor_over(raw, x->raw_bytes), asked, visit, context, &inner);
 	free(raw);
 	mpix_memory_done(&r.memory);
 	if (rc < 0 && inner.text[0] != 0)
@@ -180,6 +180,6 @@ int mpix_each_wait(struct mpix_file *f, int64_t from_ns, int64_t to_ns,
 	const struct mpix_entry *x = mpix_find_kind(f, MPIX_WAITS, &n);
 	for (uint32_t i = 0; i < n && rc == 0; i++)
 		if (x[i].start_ns < to_ns && x[i].end_ns > from_ns)
-			rc = mpix_visit_waits(f, &x[i], 0, f->lanes.n, visit, context, e);
+			rc = mpix_visit_waits(f, &x[i], (struct mpix_asked){0, f->lanes.n, false}, visit, context, e);
 	return rc;
 }

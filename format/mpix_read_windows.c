@@ -1,5 +1,5 @@
-/* mpix_read_windows.c - what happened in one window, of version 2. In: MESSAGES and EVENTS chunks of all groups.
- * Out: messages and parts in collectives, through callbacks. */
+/* mpix_read_windows.c - what happened in one window, of version 2. In: MESSAGES, WAITS and EVENTS chunks of all
+ * groups.  Out: messages, wait states and parts in collectives, through callbacks. */
 #include "format/mpix_reader.h"
 
 uint32_t mpix_windows(const struct mpix_file *f)
@@ -15,6 +15,18 @@ int mpix_window_messages(struct mpix_file *f, uint32_t window, bool bare,
 		const struct mpix_entry *x = mpix_find(f, MPIX_MESSAGES, g, window);
 		if (x != NULL)
 			rc = mpix_visit_messages(f, x, bare, visit, context, e);
+	}
+	return rc;
+}
+
+int mpix_window_waits(struct mpix_file *f, uint32_t window, bool bare,
+		      int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e)
+{
+	int rc = mpix_cache_begin(f, e);
+	for (uint32_t g = 0; g < mpix_groups(f) && rc == 0; g++) {
+		const struct mpix_entry *x = mpix_find(f, MPIX_WAITS, g, window);
+		if (x != NULL)
+			rc = mpix_visit_waits(f, x, (struct mpix_asked){0, f->lanes.n, bare}, visit, context, e);
 	}
 	return rc;
 }

@@ -122,8 +122,14 @@ int mpix_visit_messages(struct mpix_file *f, const struct mpix_entry *x, bool ba
 
 /* ---- wait states (mpix_read_waits.c) ---- */
 
-/* Visit those of one chunk whose waiting event is of lanes [first_lane, end_lane). */
-int mpix_visit_waits(struct mpix_file *f, const struct mpix_entry *x, uint32_t first_lane, uint32_t end_lane,
+/* Which waits: of lanes [first_lane, end_lane); bare: as mpix_window_waits(). */
+struct mpix_asked {
+	uint32_t first_lane, end_lane;
+	bool bare;
+};
+
+/* Visit those of one chunk. */
+int mpix_visit_waits(struct mpix_file *f, const struct mpix_entry *x, struct mpix_asked asked,
 		     int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e);
 
 /* ---- the answers of version 1 ---- */

@@ -242,33 +242,31 @@ static void set_pointers(struct gathered *g)
 /* What MPI_Start's own signature does not say, that of the request does. */
 static uint32_t send_signature(const struct step *s, const struct transfer *t)
 {
-	bool persistent = (s->ranks[t->src]->sigs.at[t->send_sig].call.flags & SIG_PERSISTENT) != 0;
+	bool persistent = (s->ranks[t->send.rank]->sigs.at[t->send_sig].call.flags & SIG_PERSISTENT) != 0;
 	return persistent ? t->send_sig : MPIX_OF_START;
 }
 
 static int add_link(const struct export *x, struct gathered *g, const struct transfer *t)
 {
 	const struct step *s = x->step;
-	bool open = t->recv_done.at.window == NONE;
-	uint32_t send_site = s->ranks[t->src]->sigs.at[t->send_site_sig].site;
-	uint32_t recv_site = s->ranks[t->dst]->sigs.at[t->recv_site_sig].site;
-	const struct moment *done = open ? &t->recv : &t->recv_done;
+	uint32_t send_site = s->ranks[t->send.rank]->sigs.at[t->send_site_sig].site;
+	uint32_t recv_site = s->ranks[t->recv.rank]->sigs.at[t->recv_site_sig].site;
 	struct mpix_link *link = vec_more(&g->links);
 	if (link == NULL)
 		return -ENOMEM;
 	*link = (struct mpix_link){.recv = place(x, &t->recv.at),
-				   .completion = place(x, &t->recv_done.at),
+				   .completion = place(x, &t->done),
 				   .send = place(x, &t->send.at),
-				   .sent = place(x, &t->send_done.at),
+				   .sent = place(x, &t->sent),
 				   .signature = send_signature(s, t),
-				   .message = {.send_start_ns = t->send.start_ns,
-					       .send_end_ns = t->send.end_ns,
-					       .recv_start_ns = t->recv.start_ns,
-					       .completion_start_ns = done->start_ns,
-					       .recv_end_ns = done->end_ns,
+				   .message = {.send_start_ns = t->send.ns,
+					       .send_end_ns = t->send_end_ns,
+					       .recv_start_ns = t->recv.ns,
+					       .completion_start_ns = t->done_start_ns,
+					       .recv_end_ns = t->done_end_ns,
 					       .bytes = t->bytes,
-					       .src = t->src,
-					       .dst = t->dst,
+					       .src = t->send.rank,
+					       .dst = t->recv.rank,
 					       .tag = t->tag,
 					       .comm = t->comm,
 					       .send_callsite = send_site == NONE ? MPIX_NO_CALLSITE : send_site,
@@ -291,7 +289,7 @@ static int add_wait(const struct export *x, struct gathered *g, const struct wai
 				   .start_ns = w->call.start_ns,
 				   .end_ns = w->call.end_ns};
 	if (w->causer != NONE || w->since)
-		wait->causer = place(x, &w->causer_call.at);
+		wait->causer = place(x, &w->causer_at);
 	if (!w->part && w->call.at.window != NONE &&
 	    samples_wait(x->sampling, x->lane_of[w->call.at.lane], w->call.start_ns, w->ns, w->site) < 0)
 		return -ENOMEM;
@@ -340,7 +338,7 @@ static int gather_found(const struct export *x, struct gathered *g, const struct
 	for (uint32_t i = shard_of(st, first); i <= shard_of(st, end - 1) && code == 0; i++) {
 		const struct shard *sh = &st->shards[i];
 		for (size_t k = 0; k < sh->transfers.n && code == 0; k++)
-			if (sh->transfers.at[k].dst >= first && sh->transfers.at[k].dst < end)
+			if (sh->transfers.at[k].recv.rank >= first && sh->transfers.at[k].recv.rank < end)
 				code = add_link(x, g, &sh->transfers.at[k]);
 		for (size_t k = 0; k < sh->waited.n && code == 0; k++)
 			if (sh->waited.at[k].rank >= first && sh->waited.at[k].rank < end)

@@ -18,6 +18,7 @@ struct held_send {
 struct loading {
 	struct mpix_file *f;
 	struct interval *v;
+	struct error *e;
 	struct op_what {
 		uint16_t flags;
 		uint8_t gathering;
@@ -119,6 +120,11 @@ static int meeting_of(struct interval *v, uint32_t comm, uint64_t number, uint32
 
 /* ---- events ---- */
 
+static uint32_t bits32(uint64_t bytes)
+{
+	return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+}
+
 static int take_event(void *context, const struct mpix_event *ev)
 {
 	struct loading *l = context;
@@ -127,7 +133,8 @@ static int take_event(void *context, const struct mpix_event *ev)
 	struct event x = {.start_ns = ev->start_ns,
 			  .end_ns = ev->end_ns,
 			  .callsite = ev->callsite,
-			  .bytes = ev->bytes < UINT32_MAX ? (uint32_t)ev->bytes : UINT32_MAX,
+			  .sends = bits32(ev->message_bytes),
+			  .bytes = bits32(ev->bytes),
 			  .distance = NO_DISTANCE,
 			  .flags = op.flags};
 	if (ev->calls != 1 || (ev->flags & MPIX_POLLS) != 0)
@@ -267,26 +274,47 @@ static int need_meetings(struct interval *v)
 	return code;
 }
 
+/* The call that sends mostly says it. */
+static int bytes_of(struct loading *l, const struct mpix_link *link, uint32_t send, uint64_t *ret_bytes)
+{
+	const struct event *x = send != NO_EVENT ? &l->v->events[send] : NULL;
+	struct mpix_link whole = *link;
+	if (x != NULL && link->signature == MPIX_OF_START && (x->flags & EVENT_ENTERS) == 0 && x->sends < UINT32_MAX) {
+		*ret_bytes = x->sends;
+		return 0;
+	}
+	int code = mpix_message_find(l->f, &whole, l->e);
+	*ret_bytes = whole.message.bytes;
+	return code;
+}
+
 static int take_message(void *context, const struct mpix_link *link)
 {
 	struct loading *l = context;
 	struct interval *v = l->v;
-	const struct mpix_message *m = &link->message;
+	uint64_t bytes;
 	uint32_t send = event_at(v, &link->send), done = event_at(v, &link->completion);
 	uint32_t recv = event_at(v, &link->recv), sent = event_at(v, &link->sent);
+	uint32_t src = v->tracks[link->send.lane].rank, dst = v->tracks[link->recv.lane].rank;
+	bool may_wait = sent != NO_EVENT && recv != NO_EVENT && v->events[sent].end_ns >= v->events[recv].start_ns;
+	if (send == NO_EVENT && !may_wait)
+		return 0;
+	int code = bytes_of(l, link, send, &bytes);
+	if (code < 0)
+		return code;
 	struct need x = {.event = done,
 			 .of = send,
 			 .kind = NEED_MESSAGE,
-			 .bytes = m->bytes < UINT32_MAX ? (uint32_t)m->bytes : UINT32_MAX,
-			 .distance = l->place[m->src] != l->place[m->dst]};
+			 .bytes = bits32(bytes),
+			 .distance = l->place[src] != l->place[dst]};
 	if (send != NO_EVENT)
 		v->events[send].distance = x.distance;
 	if (send != NO_EVENT && done != NO_EVENT && need(v, x) < 0)
 		return -ENOMEM;
-	if (sent == NO_EVENT || recv == NO_EVENT || v->events[sent].end_ns < v->events[recv].start_ns)
+	if (!may_wait)
 		return 0;
 	bool synchronous = send != NO_EVENT && (v->events[send].flags & EVENT_SYNCHRONOUS) != 0;
-	return vec_push(&l->held, (struct held_send){sent, recv, m->bytes, synchronous});
+	return vec_push(&l->held, (struct held_send){sent, recv, bytes, synchronous});
 }
 
 static int take_wait(void *context, const struct mpix_wait *wait)
@@ -312,12 +340,11 @@ static int load_links(struct loading *l, struct error *e)
 	uint32_t end = l->v->end_window + LATER_WINDOWS, windows = mpix_windows(l->f);
 	int code = 0;
 	end = end < windows ? end : windows;
-	for (uint32_t w = l->v->first_window; w < end && code == 0; w++)
-		for (uint32_t g = 0; g < mpix_groups(l->f) && code == 0; g++) {
-			code = mpix_cell_messages(l->f, g, w, take_message, l, e);
-			if (code == 0)
-				code = mpix_cell_waits(l->f, g, w, take_wait, l, e);
-		}
+	for (uint32_t w = l->v->first_window; w < end && code == 0; w++) {
+		code = mpix_window_messages(l->f, w, true, take_message, l, e);
+		if (code == 0)
+			code = mpix_window_waits(l->f, w, true, take_wait, l, e);
+	}
 	return code;
 }
 
@@ -452,7 +479,7 @@ static int64_t length_of(const struct interval *v)
 
 int interval_load(struct mpix_file *f, struct interval *v, struct error *e)
 {
-	struct loading l = {.f = f, .v = v};
+	struct loading l = {.f = f, .v = v, .e = e};
 	int code = prepare(&l);
 	if (code == 0)
 		code = load_events(&l, e);

@@ -9,6 +9,7 @@
 #define NO_DISTANCE DISTANCES
 #define SIZE_BINS 48u /* by the binary logarithm of bytes */
 #define NO_EVENT UINT32_MAX
+#define SITES_KNOWN 4u
 
 /* How members of a collective wait for each other. */
 enum gathering { GATHER_NONE, GATHER_ALL, GATHER_FROM_ROOT, GATHER_TO_ROOT };
@@ -29,8 +30,11 @@ enum event_flag {
 struct event {
 	int64_t start_ns, end_ns;
 	uint32_t callsite;
-	uint32_t meeting; /* number, with EVENT_ENTERS */
-	uint32_t bytes;	  /* that it moves, as far as 32 bits tell */
+	union {
+		uint32_t meeting; /* number, with EVENT_ENTERS */
+		uint32_t sends;	  /* without: bytes of its message, as far as 32 bits tell */
+	};
+	uint32_t bytes; /* that it moves, likewise */
 	uint16_t flags;
 	uint8_t gathering;
 	uint8_t distance; /* of what it sends; NO_DISTANCE: nothing */
@@ -107,10 +111,12 @@ struct interval {
 	int64_t recorded_ns;
 };
 
+/* What calls take beyond what they needed: as recorded, or by the model. */
+enum way { AS_RECORDED, BY_MODEL, WAYS };
+
 /* How long all intervals take, together. */
 struct lengths {
-	double recorded_ns; /* calls take beyond what they need what was recorded */
-	double model_ns;    /* and what the model has */
+	double ns[WAYS];
 	uint64_t given_up;
 };
 
@@ -122,6 +128,12 @@ struct replay {
 	double covered;
 	struct model model;
 	struct lengths unchanged; /* 0: not known yet */
+	/* Without who is waited for before calls of a site: several issues ask for the same. */
+	struct site_lengths {
+		uint32_t site;
+		struct lengths x;
+	} sites[SITES_KNOWN];
+	uint32_t nsites;
 };
 
 /* load.c: the events, needs, meetings and blames of windows [first, end). */
@@ -133,15 +145,14 @@ int model_fit(struct replay *r);
 double model_spent_ns(const struct model *m, const struct event *x, bool waits);
 /* change.c: computing before each event with the change, of v->n; the caller frees. NULL without memory. */
 float *change_gaps(const struct interval *v, const struct replay_change *change);
-/* walk.c: how long the interval takes, ns; given-up calls are added. 0 or -ENOMEM. */
+/* walk.c: how long the interval takes either way, ns; given-up calls are added. 0 or -ENOMEM. */
 struct walk_how {
 	const float *gaps;
 	const struct replay_change *change;
 	const struct model *model;
-	bool by_model; /* what calls take beyond what they needed: by the model, not as recorded */
 	bool one_node;
 };
-int interval_walk(const struct interval *v, const struct walk_how *how, double *ret_ns, uint64_t *ret_given_up);
+int interval_walk(const struct interval *v, const struct walk_how *how, double ret_ns[WAYS], uint64_t *ret_given_up);
 
 static inline unsigned size_bin(uint64_t bytes)
 {

@@ -92,19 +92,15 @@ void replay_destroy(struct replay *r)
 	free(r);
 }
 
-static int walk_both(const struct replay *r, const struct interval *v, const struct replay_change *change,
-		     struct lengths *x)
+static int walk_one(const struct replay *r, const struct interval *v, const struct replay_change *change,
+		    struct lengths *x)
 {
 	float *gaps = change_gaps(v, change);
 	struct walk_how how = {.gaps = gaps, .change = change, .model = &r->model, .one_node = r->one_node};
-	uint64_t ignored = 0;
-	double recorded = 0, model = 0;
-	int code = gaps == NULL ? -ENOMEM : interval_walk(v, &how, &recorded, &x->given_up);
-	how.by_model = true;
-	if (code == 0)
-		code = interval_walk(v, &how, &model, &ignored);
-	x->recorded_ns += recorded;
-	x->model_ns += model;
+	double ns[WAYS] = {0};
+	int code = gaps == NULL ? -ENOMEM : interval_walk(v, &how, ns, &x->given_up);
+	for (unsigned i = 0; i < WAYS; i++)
+		x->ns[i] += ns[i];
 	free(gaps);
 	return code;
 }
@@ -114,8 +110,15 @@ static int walk_all(const struct replay *r, const struct replay_change *change, 
 	int code = 0;
 	*x = (struct lengths){0};
 	for (uint32_t i = 0; i < r->nintervals && code == 0; i++)
-		code = walk_both(r, &r->intervals[i], change, x);
+		code = walk_one(r, &r->intervals[i], change, x);
 	return code;
+}
+
+/* Nothing is asked to be otherwise. */
+static bool is_none(const struct replay_change *c)
+{
+	return c->nfactors == 0 && !(c->bandwidth < 1 || c->bandwidth > 1 || c->latency < 1 || c->latency > 1) &&
+	       !c->balance && !c->free_transfers && c->without_states == 0 && c->nopen_sites == 0 && c->ntimes == 0;
 }
 
 static double share(double part, double whole)
@@ -123,28 +126,49 @@ static double share(double part, double whole)
 	return whole > 0 ? part / whole : 0;
 }
 
+/* Walked, if that is not known. */
+static int lengths_with(struct replay *r, const struct replay_change *change, struct lengths *x)
+{
+	struct replay_change rest = *change;
+	rest.without_states = 0;
+	bool of_site = change->without_states == UINT32_MAX && is_none(&rest);
+	*x = r->unchanged;
+	if (is_none(change))
+		return 0;
+	for (uint32_t i = 0; i < r->nsites && of_site; i++)
+		if (r->sites[i].site == change->causer_site) {
+			*x = r->sites[i].x;
+			return 0;
+		}
+	int code = walk_all(r, change, x);
+	if (code == 0 && of_site && r->nsites < SITES_KNOWN)
+		r->sites[r->nsites++] = (struct site_lengths){change->causer_site, *x};
+	return code;
+}
+
 int replay_predict(struct replay *r, const struct replay_change *change, struct replay_result *ret_result)
 {
 	const struct replay_change none = REPLAY_AS_IT_WAS;
+	const double *before = r->unchanged.ns;
 	struct lengths x;
 	double recorded = 0;
-	int code = r->unchanged.recorded_ns > 0 ? 0 : walk_all(r, &none, &r->unchanged);
+	int code = before[AS_RECORDED] > 0 ? 0 : walk_all(r, &none, &r->unchanged);
 	if (code == 0)
-		code = walk_all(r, change, &x);
+		code = lengths_with(r, change, &x);
 	if (code < 0)
 		return code;
 	for (uint32_t i = 0; i < r->nintervals; i++)
 		recorded += (double)r->intervals[i].recorded_ns;
-	double gain = 1 - share(x.recorded_ns, r->unchanged.recorded_ns),
-	       other = 1 - share(x.model_ns, r->unchanged.model_ns);
+	double gain = 1 - share(x.ns[AS_RECORDED], before[AS_RECORDED]);
+	double other = 1 - share(x.ns[BY_MODEL], before[BY_MODEL]);
 	double whole_s = (double)r->recorded_ns / 1e9;
 	double most = change->most_gain > 0 ? change->most_gain : INFINITY;
-	gain = r->unchanged.recorded_ns > 0 ? fmin(gain, most) : 0;
-	other = r->unchanged.model_ns > 0 ? fmin(other, most) : 0;
+	gain = before[AS_RECORDED] > 0 ? fmin(gain, most) : 0;
+	other = before[BY_MODEL] > 0 ? fmin(other, most) : 0;
 	*ret_result = (struct replay_result){
 		.recorded_s = whole_s,
-		.replayed_s = whole_s * share(r->unchanged.model_ns, recorded),
-		.error = recorded > 0 ? fabs(share(r->unchanged.model_ns, recorded) - 1) : 0,
+		.replayed_s = whole_s * share(before[BY_MODEL], recorded),
+		.error = recorded > 0 ? fabs(share(before[BY_MODEL], recorded) - 1) : 0,
 		.predicted_s = whole_s * (1 - gain),
 		.gain_s = whole_s * gain,
 		.gain = gain,

@@ -1,5 +1,6 @@
 /* walk.c - all ranks' calls again, each when what it needs is there.
- * In: events, needs, computing before each.  Out: when the last rank is done.
+ * In: events, needs, computing before each.  Out: when the last rank is done, both ways at once: who waits for whom is
+ * the same, only the times differ.
  *
  * A rank goes on until its call needs something that has not come yet, and queues up there; whoever brings it sends it
  * on. If nobody can go on although some are not done (clocks contradict each other, or the trace is cut), the call that
@@ -9,29 +10,41 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define CALLS_AHEAD 6u /* memory of what a rank comes to is asked for before */
+
 struct walker {
 	uint32_t at, end;    /* event */
 	uint32_t need;	     /* the next of it */
 	uint32_t next;	     /* of those that wait for the same: its number and 1 */
 	bool begun, waiting; /* at a start of an event, or a meeting */
-	double now, begin, ready;
+	double now[WAYS], begin[WAYS], ready[WAYS];
 };
 
 struct walk {
 	const struct interval *v;
 	const struct walk_how *how;
 	struct walker *walkers;
-	double *started;   /* by event that others need; NaN: not yet */
-	uint32_t *waiters; /* by event modulo its size, a power of two less 1 */
+	double (*started)[WAYS]; /* by event that others need; NaN: not yet */
+	uint32_t *waiters;	 /* by event modulo its size, a power of two less 1 */
 	uint32_t mask;
 	struct gathered {
-		double last, root;
+		double last[WAYS], root[WAYS];
 		uint32_t entered, waiters;
 		bool root_came;
 	} * gathered;
 	VEC(uint32_t) ready;
 	uint64_t given_up;
 };
+
+static inline double later(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static inline double least(double a, double b)
+{
+	return a < b ? a : b;
+}
 
 static void send_on(struct walk *w, uint32_t *waiters)
 {
@@ -51,29 +64,46 @@ static void queue_up(struct walk *w, struct walker *x, uint32_t *waiters)
 	*waiters = (uint32_t)(x - w->walkers) + 1;
 }
 
-static void enter(struct walk *w, const struct event *ev, double now)
+static void enter(struct walk *w, const struct event *ev, const double now[WAYS])
 {
 	const struct meeting *m = &w->v->meetings.at[ev->meeting];
 	struct gathered *g = &w->gathered[ev->meeting];
 	g->entered++;
-	g->last = fmax(g->last, now);
-	if ((ev->flags & EVENT_ROOT) != 0) {
-		g->root = now;
-		g->root_came = true;
+	bool root = (ev->flags & EVENT_ROOT) != 0;
+	for (unsigned i = 0; i < WAYS; i++) {
+		g->last[i] = later(g->last[i], now[i]);
+		g->root[i] = root ? now[i] : g->root[i];
 	}
+	g->root_came |= root;
 	if (g->root_came || g->entered == m->members)
 		send_on(w, &g->waiters);
+}
+
+/* What a call that its rank comes to soon needs. */
+static void ask_ahead(const struct walk *w, uint32_t at)
+{
+	uint32_t far = at + CALLS_AHEAD, near = at + CALLS_AHEAD / 2;
+	if (far >= w->v->n)
+		return;
+	__builtin_prefetch(&w->v->events[far]);
+	__builtin_prefetch(&w->started[far], 1);
+	__builtin_prefetch(&w->v->needs.at[w->v->needs_of[far]]);
+	if (w->v->needs_of[near] == w->v->needs_of[near + 1])
+		return;
+	const struct need *n = &w->v->needs.at[w->v->needs_of[near]];
+	__builtin_prefetch(n->kind == NEED_MEETING ? (const void *)&w->gathered[n->of] : &w->started[n->of]);
 }
 
 static void begin(struct walk *w, struct walker *x)
 {
 	const struct event *ev = &w->v->events[x->at];
-	x->now += (double)w->how->gaps[x->at];
-	x->begin = x->ready = x->now;
+	ask_ahead(w, x->at);
+	for (unsigned i = 0; i < WAYS; i++)
+		x->begin[i] = x->ready[i] = x->now[i] += (double)w->how->gaps[x->at];
 	x->begun = true;
 	x->need = w->v->needs_of[x->at];
 	if ((ev->flags & EVENT_NEEDED) != 0) {
-		w->started[x->at] = x->now;
+		memcpy(w->started[x->at], x->now, sizeof(x->now));
 		send_on(w, &w->waiters[x->at & w->mask]);
 	}
 	if ((ev->flags & EVENT_ENTERS) != 0)
@@ -81,17 +111,17 @@ static void begin(struct walk *w, struct walker *x)
 }
 
 /* What of a transfer is left with another network. */
-static double transfer_ns(const struct walk *w, const struct need *n)
+static double transfer_ns(const struct walk *w, const struct need *n, enum way way)
 {
 	const struct replay_change *c = w->how->change;
 	const struct model *m = w->how->model;
 	if (c->free_transfers)
 		return 0;
 	double latency = m->latency_ns[n->distance], moving = m->ns_per_byte[n->distance] * n->bytes;
-	double ns = w->how->by_model ? latency + moving : (double)n->transfer_ns;
+	double ns = way == BY_MODEL ? latency + moving : (double)n->transfer_ns;
 	if (n->distance == 0 && !w->how->one_node)
 		return ns;
-	return fmax(0, ns - latency * (1 - c->latency) - moving * (1 - 1 / c->bandwidth));
+	return later(0, ns - latency * (1 - c->latency) - moving * (1 - 1 / c->bandwidth));
 }
 
 static bool is_open(const struct replay_change *c, uint32_t callsite)
@@ -105,7 +135,8 @@ static bool is_open(const struct replay_change *c, uint32_t callsite)
 /* Is there what a need is about? Then it moves when the call is ready. */
 static bool is_there(struct walk *w, struct walker *x, const struct need *n)
 {
-	double at;
+	const double *at;
+	bool message = n->kind == NEED_MESSAGE;
 	if (n->kind == NEED_NOTHING ||
 	    (n->kind == NEED_MEETING && is_open(w->how->change, w->v->events[x->at].callsite)))
 		return true;
@@ -119,50 +150,60 @@ static bool is_there(struct walk *w, struct walker *x, const struct need *n)
 		at = from_root ? g->root : g->last;
 	} else {
 		at = w->started[n->of];
-		if (isnan(at)) {
+		if (isnan(at[AS_RECORDED])) {
 			queue_up(w, x, &w->waiters[n->of & w->mask]);
 			return false;
 		}
-		at += n->kind == NEED_MESSAGE ? transfer_ns(w, n) : 0;
 	}
-	x->ready = at > x->ready ? at : x->ready;
+	for (unsigned i = 0; i < WAYS; i++)
+		x->ready[i] = later(at[i] + (message ? transfer_ns(w, n, i) : 0), x->ready[i]);
 	return true;
 }
 
 /* What a collective or a send takes itself, with another network: as far as its bytes explain it. */
-static double otherwise(const struct walk *w, const struct event *ev, double ns)
+static void otherwise(const struct walk *w, const struct event *ev, double ns[WAYS])
 {
 	const struct replay_change *c = w->how->change;
 	const struct model *m = w->how->model;
 	bool collective = (ev->flags & EVENT_BLOCKS) != 0;
 	unsigned distance = collective ? !w->how->one_node : ev->distance;
 	if (distance == NO_DISTANCE || (distance == 0 && !w->how->one_node))
-		return ns;
-	double moving = fmin(ns, m->ns_per_byte[distance] * ev->bytes);
-	return (ns - moving) * (collective ? c->latency : 1) + moving / c->bandwidth;
+		return;
+	double latency = collective ? c->latency : 1, all = m->ns_per_byte[distance] * ev->bytes;
+	for (unsigned i = 0; i < WAYS; i++) {
+		double moving = least(ns[i], all);
+		ns[i] = (ns[i] - moving) * latency + moving / c->bandwidth;
+	}
 }
 
 /* What the call takes beyond what it needs. Whoever waited as recorded and does not now is through as quickly as others
  * who did not. */
-static double spent_ns(const struct walk *w, const struct walker *x)
+static void spend(const struct walk *w, const struct walker *x, const struct event *ev, double ns[WAYS])
 {
-	const struct event *ev = &w->v->events[x->at];
 	bool needs = w->v->needs_of[x->at + 1] > w->v->needs_of[x->at];
-	bool waited = (ev->flags & EVENT_WAITED) != 0, waits = x->ready > x->begin;
-	double ns = (double)w->v->spent_ns[x->at], mean;
-	if (!needs || (!w->how->by_model && (waits || !waited)))
-		return ns;
-	mean = model_spent_ns(w->how->model, ev, waits);
-	return isnan(mean) ? ns : w->how->by_model ? mean : fmin(mean, ns);
+	bool waited = (ev->flags & EVENT_WAITED) != 0;
+	ns[AS_RECORDED] = ns[BY_MODEL] = (double)w->v->spent_ns[x->at];
+	for (enum way way = AS_RECORDED; way < WAYS && needs; way++) {
+		bool waits = x->ready[way] > x->begin[way];
+		if (way == AS_RECORDED && (waits || !waited))
+			continue;
+		double mean = model_spent_ns(w->how->model, ev, waits);
+		ns[way] = isnan(mean) ? ns[way] : way == BY_MODEL ? mean : least(mean, ns[way]);
+	}
 }
 
 static void finish(struct walk *w, struct walker *x)
 {
 	const struct replay_change *c = w->how->change;
+	const struct event *ev = &w->v->events[x->at];
 	uint32_t rank = w->v->tracks[x - w->walkers].rank;
-	double ns = c->free_transfers ? 0 : otherwise(w, &w->v->events[x->at], spent_ns(w, x));
-	ns *= rank < c->ntimes ? c->times[rank].calls : 1;
-	x->now = x->ready + ns;
+	double times = rank < c->ntimes ? c->times[rank].calls : 1, ns[WAYS] = {0};
+	if (!c->free_transfers) {
+		spend(w, x, ev, ns);
+		otherwise(w, ev, ns);
+	}
+	for (unsigned i = 0; i < WAYS; i++)
+		x->now[i] = x->ready[i] + ns[i] * times;
 	x->begun = false;
 	x->at++;
 }
@@ -228,7 +269,7 @@ static int walk_begin(struct walk *w)
 	    vec_reach(&w->ready, v->ntracks) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < v->n; i++)
-		w->started[i] = NAN;
+		w->started[i][AS_RECORDED] = NAN;
 	int64_t first = INT64_MAX;
 	for (uint32_t i = 0; i < v->ntracks; i++)
 		first = v->tracks[i].n > 0 && v->tracks[i].begin_ns < first ? v->tracks[i].begin_ns : first;
@@ -236,25 +277,26 @@ static int walk_begin(struct walk *w)
 	for (uint32_t i = v->ntracks; i-- > 0;) {
 		const struct track *t = &v->tracks[i];
 		w->walkers[i] = (struct walker){.at = t->first, .end = t->first + t->n};
-		w->walkers[i].now = t->n > 0 ? (double)(t->begin_ns - first) : 0;
+		for (unsigned k = 0; k < WAYS; k++)
+			w->walkers[i].now[k] = t->n > 0 ? (double)(t->begin_ns - first) : 0;
 		w->ready.at[w->ready.n++] = i;
 	}
 	return 0;
 }
 
-int interval_walk(const struct interval *v, const struct walk_how *how, double *ret_ns, uint64_t *ret_given_up)
+int interval_walk(const struct interval *v, const struct walk_how *how, double ret_ns[WAYS], uint64_t *ret_given_up)
 {
 	struct walk w = {.v = v, .how = how};
 	int code = walk_begin(&w);
-	*ret_ns = 0;
+	ret_ns[AS_RECORDED] = ret_ns[BY_MODEL] = 0;
 	if (code == 0) {
 		do
 			go_on_all(&w);
 		while (give_up_one(&w));
 	}
 	for (uint32_t i = 0; i < v->ntracks && code == 0; i++)
-		if (v->tracks[i].n > 0)
-			*ret_ns = fmax(*ret_ns, w.walkers[i].now);
+		for (unsigned k = 0; k < WAYS && v->tracks[i].n > 0; k++)
+			ret_ns[k] = later(ret_ns[k], w.walkers[i].now[k]);
 	*ret_given_up += w.given_up;
 	free(w.walkers);
 	free(w.waiters);

@@ -52,8 +52,9 @@ static int gather(struct alternation *x, const struct stream *st)
 		const struct shard *sh = &st->shards[i];
 		for (size_t k = 0; k < sh->transfers.n; k++) {
 			const struct transfer *t = &sh->transfers.at[k];
-			uint32_t pair = pair_of(x, t->src, t->dst);
-			struct turn_message m = {t->send.start_ns, t->recv_done.end_ns, pair, t->src, t->dst};
+			uint32_t src = t->send.rank, dst = t->recv.rank, pair = pair_of(x, src, dst);
+			int64_t received_ns = t->done.window != NONE ? t->done_end_ns : 0;
+			struct turn_message m = {t->send.ns, received_ns, pair, src, dst};
 			if (pair != NONE && vec_push(&x->now, m) < 0)
 				return -ENOMEM;
 		}

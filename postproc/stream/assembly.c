@@ -1,7 +1,7 @@
 /* assembly.c - see assembly.h. */
 #include "postproc/stream/assembly.h"
 
-#include "base/index.h"
+#include "postproc/stream/collective.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static struct assembly **bucket_of(struct assembly **table, size_t buckets, uint32_t comm, uint32_t channel, uint32_t k)
 {
-	return &table[index_mix((uint64_t)comm << 32 | channel, k) & (buckets - 1)];
+	return &table[collective_hash(comm, channel, k) & (buckets - 1)];
 }
 
 static int grow(struct assemblies *all)

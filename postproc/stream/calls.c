@@ -244,8 +244,7 @@ static int start_coll(struct walk *w, const struct sig *sig, uint32_t sig_at, ui
 			    .sig = sig_at,
 			    .starter = sig_at == w->sig_at ? NONE : w->lane->head_sig,
 			    .coll = (int32_t)sig->call.coll,
-			    .until_ns = INT64_MIN,
-			    .causer_rank = NONE};
+			    .causer = NOBODY};
 	if (part.starter != NONE && start_bytes(w, sig->call_bytes) < 0)
 		return -ENOMEM;
 	if (coll_is_neighborhood(sig->call.coll) && walk_edge(w, &part.edge) < 0)
@@ -302,8 +301,7 @@ static int start_together(struct walk *w, const struct together *x, struct part 
 			    .sig = w->sig_at,
 			    .starter = NONE,
 			    .coll = x->kind,
-			    .until_ns = INT64_MIN,
-			    .causer_rank = NONE};
+			    .causer = NOBODY};
 	*ret_part = collective_enter(w->sh, x->comm, x->channel, x->k, &part);
 	return *ret_part == NULL ? -ENOMEM : x->in_sweep ? walk_action(w, *ret_part, ACTION_ENTER) : 0;
 }

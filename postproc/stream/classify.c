@@ -14,8 +14,9 @@ struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const st
 	return w;
 }
 
+/* call: the causer's, or that of which the end counts; NULL: none. */
 static int note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,
-		const struct moment *call, bool part)
+		const struct position *call, bool part)
 {
 	bool clipped = false;
 	int64_t left = w->call.end_ns - w->call.start_ns - w->wait_ns; /* no call waits longer than it lasts */
@@ -38,7 +39,7 @@ static int note(struct shard *sh, struct wait *w, enum wait_state state, int64_t
 			     .since = !clipped && causer == NONE && call != NULL,
 			     .part = part};
 	if (call != NULL)
-		x->causer_call = *call;
+		x->causer_at = *call;
 	struct tally *t = &sh->tally;
 	struct wait_case c = {state, w->rank, w->site, w->call.start_ns, w->call.end_ns, ns, causer};
 	if (waits_note(&t->waits, &c, part) < 0)
@@ -54,20 +55,21 @@ static int note(struct shard *sh, struct wait *w, enum wait_state state, int64_t
 	return 0;
 }
 
-int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,
-	      const struct moment *call, bool part)
+int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct arrival *causer,
+	      bool part)
 {
-	if (__builtin_expect(w->poll != NULL, false) && causer != NONE && !part) {
-		int code = poll_until(sh, w, causer, call);
+	bool known = causer->rank != NONE;
+	if (__builtin_expect(w->poll != NULL, false) && known && !part) {
+		int code = poll_until(sh, w, causer);
 		if (code < 0 || (code = poll_over(sh, w)) < 0)
 			return code;
 	}
-	return note(sh, w, state, ns, causer, causer != NONE ? call : NULL, part);
+	return note(sh, w, state, ns, causer->rank, known ? &causer->at : NULL, part);
 }
 
-int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct moment *call)
+int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct position *end)
 {
-	return note(sh, w, state, ns, NONE, call, false);
+	return note(sh, w, state, ns, NONE, end, false);
 }
 
 int claim_close(struct shard *sh, struct claim *c)
@@ -77,7 +79,7 @@ int claim_close(struct shard *sh, struct claim *c)
 		return 0;
 	struct wait w = {.call = c->call, .rank = c->rank, .site = c->site, .from_ns = c->call.start_ns};
 	if (c->ns > 0)
-		code = wait_note(sh, &w, LATE_SENDER_WRONG_ORDER, c->ns, c->sender_rank, &c->sender, true);
+		code = wait_note(sh, &w, LATE_SENDER_WRONG_ORDER, c->ns, &c->sender, true);
 	slab_give(&sh->claims, c);
 	return code;
 }
@@ -88,8 +90,7 @@ static int close_claim(struct shard *sh, struct wait *w)
 	c->call = w->call;
 	c->rank = w->rank;
 	c->site = w->site;
-	c->sender = w->sender;
-	c->sender_rank = w->sender_rank;
+	c->sender = w->causer;
 	c->ns = w->other_ns;
 	c->closed = true;
 	return claim_close(sh, c);
@@ -101,13 +102,9 @@ int wait_close(struct shard *sh, struct wait *w)
 	int64_t before = w->call.start_ns - w->from_ns; /* that it was tested for */
 	if (--w->open > 0)
 		return 0;
-	if (w->sender_ns > 0) {
-		code = wait_note(sh, w, LATE_SENDER, w->sender_ns - before, w->sender_rank, &w->sender, false);
-	} else if (w->receiver_ns > 0) {
-		code = wait_note(sh, w, LATE_RECEIVER, w->receiver_ns - before, w->receiver_rank, &w->receiver, false);
-	} else if (w->progress_ns > 0) {
-		code = wait_note(sh, w, LATE_PROGRESS, w->progress_ns, w->progress_rank, &w->progress, false);
-	}
+	if (w->late_ns > 0)
+		code = wait_note(sh, w, w->state, w->late_ns - (w->state != LATE_PROGRESS ? before : 0), &w->causer,
+				 false);
 	if (code == 0 && w->claim != NULL)
 		code = close_claim(sh, w);
 	if (code == 0 && w->poll != NULL)
@@ -126,14 +123,11 @@ static int64_t least(int64_t a, int64_t b)
 static void late_receiver(const struct send *x)
 {
 	struct wait *w = x->wait;
-	if (!x->matched || x->done.end_ns < x->recv_start.start_ns)
+	if (!x->matched || x->done.end_ns < x->recv_start.ns)
 		return;
-	int64_t ns = least(x->done.end_ns, x->recv_start.start_ns) - w->from_ns;
-	if (ns <= w->receiver_ns)
-		return;
-	w->receiver_ns = ns;
-	w->receiver = x->recv_start;
-	w->receiver_rank = x->peer;
+	int64_t ns = least(x->done.end_ns, x->recv_start.ns) - w->from_ns;
+	if (wait_is_longer(w, LATE_RECEIVER, ns))
+		wait_late(w, LATE_RECEIVER, ns, x->recv_start);
 }
 
 static int classify_send(struct shard *sh, struct send *x)
@@ -159,30 +153,26 @@ static int64_t clip(const struct part *p, int64_t until_ns)
 static int all_for_all(struct shard *sh, const struct collective *m, struct part *p, enum wait_state waiting,
 		       enum wait_state completion)
 {
-	int64_t out_ns = m->first_out.rank != NONE ? m->first_out.call.end_ns : INT64_MAX;
+	int64_t out_ns = m->first_out.rank != NONE ? m->first_out.ns : INT64_MAX;
 	int64_t from = out_ns > p->done.start_ns ? out_ns : p->done.start_ns;
-	int code = wait_note(sh, p->wait, waiting, clip(p, m->last.call.start_ns), m->last.rank, &m->last.call, false);
-	return code < 0 ? code : wait_note_since(sh, p->wait, completion, p->done.end_ns - from, &m->first_out.call);
+	int code = wait_note(sh, p->wait, waiting, clip(p, m->last.ns), &m->last, false);
+	return code < 0 ? code : wait_note_since(sh, p->wait, completion, p->done.end_ns - from, &m->first_out.at);
 }
 
 /* The root cannot begin before the first member has come, nor end before the last. */
 static int at_root(struct shard *sh, const struct collective *m, const struct part *p)
 {
 	const struct arrival *first = &m->first_leaf, *last = &m->last_leaf;
-	int64_t from = first->call.start_ns > p->done.start_ns ? first->call.start_ns : p->done.start_ns;
-	int code =
-		wait_note(sh, p->wait, EARLY_REDUCE, clip(p, first->call.start_ns), first->rank, &first->call, false);
+	int64_t from = first->ns > p->done.start_ns ? first->ns : p->done.start_ns;
+	int code = wait_note(sh, p->wait, EARLY_REDUCE, clip(p, first->ns), first, false);
 	return code < 0 ? code
-			: wait_note(sh, p->wait, LATE_REDUCE, least(p->done.end_ns, last->call.start_ns) - from,
-				    last->rank, &last->call, false);
+			: wait_note(sh, p->wait, LATE_REDUCE, least(p->done.end_ns, last->ns) - from, last, false);
 }
 
 /* A neighbourhood's member waits for those who send to it, a scan's for those before it. */
 static int for_some(struct shard *sh, const struct part *p, enum wait_state state)
 {
-	return p->causer_rank == NONE
-		       ? 0
-		       : wait_note(sh, p->wait, state, clip(p, p->until_ns), p->causer_rank, &p->causer, false);
+	return p->causer.rank == NONE ? 0 : wait_note(sh, p->wait, state, clip(p, p->causer.ns), &p->causer, false);
 }
 
 /* Where a call need not wait for all, only one that was still there when the last came can have waited. */
@@ -192,10 +182,9 @@ static int classify_sync(struct shard *sh, const struct collective *whole, const
 						 WAIT_AT_COLLECTIVE_IO, WAIT_AT_COMM_CREATE, WAIT_AT_COMM_FREE};
 	const struct arrival *last = &whole->last;
 	bool may_leave = together_may_leave(whole->coll) || rma_asserts_noprecede(shard_sig(sh, p->rank, p->sig));
-	if (whole->coll < SYNC_CREATE || (may_leave && p->done.end_ns < last->call.start_ns))
+	if (whole->coll < SYNC_CREATE || (may_leave && p->done.end_ns < last->ns))
 		return 0;
-	return wait_note(sh, p->wait, states[whole->coll - SYNC_CREATE], clip(p, last->call.start_ns), last->rank,
-			 &last->call, false);
+	return wait_note(sh, p->wait, states[whole->coll - SYNC_CREATE], clip(p, last->ns), last, false);
 }
 
 static int classify_part(struct shard *sh, const struct collective *m, struct part *p)
@@ -218,8 +207,7 @@ static int classify_part(struct shard *sh, const struct collective *m, struct pa
 	case COLL_SCATTERV:
 		if (root->rank == NONE || p->rank == root->rank || sig->peer == SIG_PROC_NULL)
 			return 0;
-		return wait_note(sh, p->wait, LATE_BROADCAST, clip(p, root->call.start_ns), root->rank, &root->call,
-				 false);
+		return wait_note(sh, p->wait, LATE_BROADCAST, clip(p, root->ns), root, false);
 	case COLL_REDUCE:
 	case COLL_GATHER:
 	case COLL_GATHERV:
@@ -272,13 +260,32 @@ static int classify_collective(struct shard *sh, struct collective *m)
 
 static void unlink_local(struct shard *sh, struct collective *m)
 {
-	struct collective **at = &sh->collective_table[index_mix((uint64_t)m->comm << 32 | m->channel, m->k) &
-						       (sh->collective_buckets - 1)];
+	uint64_t hash = collective_hash(m->comm, m->channel, m->k);
+	struct collective **at = &sh->collective_table[hash & (sh->collective_buckets - 1)];
 	while (*at != m)
 		at = &(*at)->link;
 	*at = m->link;
 	sh->nmeets--;
 	slab_give(&sh->collectives, m);
+}
+
+/* Memory of what the operations after one of the list need: they, their parts, what those name. */
+static void ask_decided(const struct mail *m, size_t i)
+{
+	struct collective *const *at = m->decided.at + i;
+	size_t left = m->decided.n - i;
+	if (left > 2 * AHEAD)
+		prefetch(at[2 * AHEAD], sizeof(struct collective));
+	if (left > 3 * AHEAD / 2) {
+		prefetch(at[3 * AHEAD / 2]->whole, sizeof(struct collective));
+		prefetch(at[3 * AHEAD / 2]->parts, sizeof(struct part));
+	}
+	if (left > AHEAD)
+		prefetch(at[AHEAD]->parts->next, sizeof(struct part));
+	for (const struct part *p = left > AHEAD / 2 ? at[AHEAD / 2]->parts : NULL; p != NULL; p = p->next) {
+		prefetch(p->next, sizeof(struct part));
+		prefetch(p->wait, sizeof(struct wait));
+	}
 }
 
 void classify_window(struct shard *sh)
@@ -297,6 +304,7 @@ void classify_window(struct shard *sh)
 	for (uint32_t from = 0; from < sh->stream->nshards; from++) {
 		struct mail *m = mail_from(sh, from);
 		for (size_t i = 0; i < m->decided.n && sh->code == 0; i++) {
+			ask_decided(m, i);
 			sh->code = classify_collective(sh, m->decided.at[i]);
 			if (sh->code == 0)
 				unlink_local(sh, m->decided.at[i]);

@@ -8,11 +8,6 @@
 
 #define BUCKETS_MIN 256u
 
-static uint64_t hash_of(uint32_t comm, uint32_t channel, uint32_t k)
-{
-	return index_mix((uint64_t)comm << 32 | channel, k);
-}
-
 static int grow(struct collective ***table, size_t *buckets)
 {
 	size_t more = *buckets == 0 ? BUCKETS_MIN : *buckets * 4;
@@ -22,7 +17,7 @@ static int grow(struct collective ***table, size_t *buckets)
 	for (size_t i = 0; i < *buckets; i++)
 		for (struct collective *m = (*table)[i], *next; m != NULL; m = next) {
 			next = m->link;
-			struct collective **to = &fresh[hash_of(m->comm, m->channel, m->k) & (more - 1)];
+			struct collective **to = &fresh[collective_hash(m->comm, m->channel, m->k) & (more - 1)];
 			m->link = *to;
 			*to = m;
 		}
@@ -38,7 +33,7 @@ static struct collective *find(struct shard *sh, struct collective ***table, siz
 {
 	if (*n >= *buckets && grow(table, buckets) < 0)
 		return NULL;
-	struct collective **at = &(*table)[hash_of(comm, channel, k) & (*buckets - 1)];
+	struct collective **at = &(*table)[collective_hash(comm, channel, k) & (*buckets - 1)];
 	for (struct collective *m = *at; m != NULL; m = m->link)
 		if (m->k == k && m->comm == comm && m->channel == channel)
 			return m;
@@ -64,7 +59,7 @@ static struct collective *find(struct shard *sh, struct collective ***table, siz
 
 static void unlink_collective(struct collective **table, size_t buckets, size_t *n, struct collective *m)
 {
-	struct collective **at = &table[hash_of(m->comm, m->channel, m->k) & (buckets - 1)];
+	struct collective **at = &table[collective_hash(m->comm, m->channel, m->k) & (buckets - 1)];
 	while (*at != m)
 		at = &(*at)->link;
 	*at = m->link;
@@ -73,21 +68,20 @@ static void unlink_collective(struct collective **table, size_t buckets, size_t 
 
 static void earlier(struct arrival *a, const struct arrival *b)
 {
-	if (b->rank != NONE && (a->rank == NONE || b->call.start_ns < a->call.start_ns))
+	if (b->rank != NONE && (a->rank == NONE || b->ns < a->ns))
 		*a = *b;
 }
 
 static void later(struct arrival *a, const struct arrival *b)
 {
-	if (b->rank != NONE && (a->rank == NONE || b->call.start_ns > a->call.start_ns))
+	if (b->rank != NONE && (a->rank == NONE || b->ns > a->ns))
 		*a = *b;
 }
 
 /* Of those that are out at the same time, the first rank. */
 static void out_earlier(struct arrival *a, const struct arrival *b)
 {
-	if (b->rank != NONE && (a->rank == NONE || b->call.end_ns < a->call.end_ns ||
-				(b->call.end_ns == a->call.end_ns && b->rank < a->rank)))
+	if (b->rank != NONE && (a->rank == NONE || b->ns < a->ns || (b->ns == a->ns && b->rank < a->rank)))
 		*a = *b;
 }
 
@@ -112,7 +106,7 @@ struct part *collective_enter(struct shard *sh, uint32_t comm, uint32_t channel,
 	p->next = m->parts;
 	m->parts = p;
 	m->entered++;
-	struct arrival a = {part->rank, part->start};
+	struct arrival a = arrival_of(part->rank, &part->start);
 	bool inter = s->comms.at[comm].inter;
 	bool root = sig->peer == SIG_ROOT || (!inter && sig->peer == (int32_t)part->rank);
 	earlier(&m->first, &a);
@@ -138,7 +132,7 @@ int collective_leave(struct shard *sh, struct part *p)
 	struct collective *m = p->collective;
 	p->completed = true;
 	m->completed++;
-	out_earlier(&m->first_out, &(struct arrival){p->rank, p->done});
+	out_earlier(&m->first_out, &(struct arrival){p->done.end_ns, p->done.at, p->rank});
 	return mark(sh, m);
 }
 
@@ -158,7 +152,7 @@ static void join(struct collective *whole, const struct collective *m)
 static int by_position(const void *a, const void *b)
 {
 	const struct part *x = *(struct part *const *)a, *y = *(struct part *const *)b;
-	return (x->until_ns > y->until_ns) - (x->until_ns < y->until_ns);
+	return (x->causer.ns > y->causer.ns) - (x->causer.ns < y->causer.ns);
 }
 
 /* Of a scan, who each member waits for: the last of those before it. */
@@ -168,7 +162,7 @@ static int order_parts(struct shard *sh, struct collective *whole)
 	VEC(struct part *) all = {0};
 	for (struct collective *m = whole->sibling; m != NULL; m = m->sibling)
 		for (struct part *p = m->parts; p != NULL; p = p->next) {
-			p->until_ns = comms_rank_of(comm, p->rank);
+			p->causer.ns = comms_rank_of(comm, p->rank);
 			if (vec_push(&all, p) < 0)
 				return -ENOMEM;
 		}
@@ -176,9 +170,7 @@ static int order_parts(struct shard *sh, struct collective *whole)
 	const struct part *last = NULL;
 	for (size_t i = 0; i < all.n; i++) {
 		struct part *p = all.at[i];
-		p->until_ns = last != NULL ? last->start.start_ns : INT64_MIN;
-		p->causer = last != NULL ? last->start : p->start;
-		p->causer_rank = last != NULL ? last->rank : NONE;
+		p->causer = last != NULL ? arrival_of(last->rank, &last->start) : NOBODY;
 		if (last == NULL || p->start.start_ns > last->start.start_ns)
 			last = p;
 	}
@@ -213,11 +205,8 @@ static int last_neighbor(struct shard *sh, struct part *p)
 		    (last == NULL || x->start.start_ns > last->start.start_ns))
 			last = x;
 	}
-	if (last != NULL) {
-		p->until_ns = last->start.start_ns;
-		p->causer = last->start;
-		p->causer_rank = last->rank;
-	}
+	if (last != NULL)
+		p->causer = arrival_of(last->rank, &last->start);
 	return p->need != NULL ? need_settle(sh, p->need, last != NULL ? edge_share(last->edge) : NULL) : 0;
 }
 
@@ -248,7 +237,7 @@ static uint32_t site_of_last(const struct step *s, const struct collective *whol
 static void tally_arrivals(struct shard *sh, const struct collective *whole)
 {
 	const struct step *s = sh->stream->step;
-	int64_t ns = whole->last.call.start_ns - whole->first.call.start_ns;
+	int64_t ns = whole->last.ns - whole->first.ns;
 	uint32_t site = whole->entered > 1 ? site_of_last(s, whole) : NONE;
 	if (whole->coll == COLL_BARRIER)
 		spread_add(&sh->tally.spreads[whole->comm], ns, whole->last.rank);
@@ -293,6 +282,7 @@ static int decide(struct shard *sh, struct collective *whole)
 	whole->decided = true;
 	sh->unmatched.collectives_differ += whole->differs && is_counted(whole);
 	for (struct collective *m = whole->sibling; m != NULL; m = m->sibling) {
+		prefetch(m->sibling, sizeof(*m));
 		join(whole, m);
 		whole->shards++;
 	}
@@ -354,8 +344,11 @@ void collectives_window(struct shard *sh)
 	retire(sh);
 	for (uint32_t from = 0; from < sh->stream->nshards && sh->code == 0; from++) {
 		struct mail *m = mail_from(sh, from);
-		for (size_t i = 0; i < m->collectives.n && sh->code == 0; i++)
+		for (size_t i = 0; i < m->collectives.n && sh->code == 0; i++) {
+			if (i + AHEAD < m->collectives.n)
+				prefetch(m->collectives.at[i + AHEAD], sizeof(struct collective));
 			sh->code = hear(sh, m->collectives.at[i]);
+		}
 		m->collectives.n = 0;
 	}
 }

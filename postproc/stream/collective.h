@@ -1,6 +1,7 @@
 /* collective.h - collective operations: the part of one rank, and all of one operation (collective.c). */
 #pragma once
 
+#include "base/index.h"
 #include "format/sig.h"
 #include "postproc/stream/moment.h"
 
@@ -36,20 +37,12 @@ struct part {
 	struct wait *wait;
 	struct moment start, done;
 	uint32_t rank, sig, starter;
-	int32_t coll;  /* enum sig_coll, or enum together_kind */
-	uint64_t came; /* bytes that only partners record */
+	int16_t coll; /* enum sig_coll, or enum together_kind */
 	bool completed;
-	int64_t until_ns; /* scans, neighbourhoods: the last enter of those waited for, or INT64_MIN */
-	struct moment causer;
-	uint32_t causer_rank;
-	struct edge *edge; /* neighbourhoods: of its start, until decided */
-	struct need *need; /* and of its completion */
-};
-
-/* Who came when. */
-struct arrival {
-	uint32_t rank; /* NONE: nobody */
-	struct moment call;
+	uint64_t came;	       /* bytes that only partners record */
+	struct arrival causer; /* scans, neighbourhoods: the last to enter of those waited for, or NOBODY */
+	struct edge *edge;     /* neighbourhoods: of its start, until decided */
+	struct need *need;     /* and of its completion */
 };
 
 /* The parts of one collective operation in one shard; at the communicator's owner, of all. */
@@ -70,6 +63,12 @@ struct collective {
 	uint32_t classified; /* shards */
 	uint32_t shards;
 };
+
+/* Operations that follow each other stand beside each other in a table. */
+static inline uint64_t collective_hash(uint32_t comm, uint32_t channel, uint32_t k)
+{
+	return index_mix((uint64_t)comm << 32 | channel, 0) + k;
+}
 
 struct part *collective_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part);
 int collective_leave(struct shard *sh, struct part *p);

@@ -61,7 +61,7 @@ void cycles_destroy(struct cycles *c)
 
 static bool is_blocking(const struct cycles *c, const struct step *s, const struct transfer *t)
 {
-	const struct sig *sig = &s->ranks[t->src]->sigs.at[t->send_sig];
+	const struct sig *sig = &s->ranks[t->send.rank]->sigs.at[t->send_sig];
 	return sig->op != NONE && (sig->op == c->send || sig->op == c->send_c) && sig->call.shape == SIG_SEND;
 }
 
@@ -74,12 +74,12 @@ static int collect(struct cycles *c, const struct stream *st, bool *ret_any_buff
 			const struct transfer *t = &st->shards[i].transfers.at[k];
 			if (!is_blocking(c, st->step, t))
 				continue;
-			struct blocking_send x = {.start_ns = t->send.start_ns,
-						  .post_ns = t->recv.start_ns,
+			struct blocking_send x = {.start_ns = t->send.ns,
+						  .post_ns = t->recv.ns,
 						  .transfer = t,
-						  .rank = t->src,
-						  .peer = t->dst};
-			*ret_any_buffered |= t->recv.start_ns > t->send_done.end_ns;
+						  .rank = t->send.rank,
+						  .peer = t->recv.rank};
+			*ret_any_buffered |= t->recv.ns > t->send_end_ns;
 			if (vec_push(&c->sends, x) < 0)
 				return -ENOMEM;
 		}

@@ -3,7 +3,8 @@
  * or broken block, and what was dropped is counted. */
 #include "postproc/stream/stream.h"
 
-#define SIGS_ASKED 32u /* signatures of which the next times are asked for ahead */
+#define EVENTS_AHEAD 8u /* of which the place of their times is asked for, and of half as many the times themselves */
+#define SIGS_ASKED 32u	/* signatures of which the next times are asked for ahead */
 
 /* The knot that counts at this tick, and from which tick on another one does. */
 static void find_knot(struct lane *l, uint64_t tick)
@@ -91,6 +92,23 @@ static uint32_t sig_of(struct lane *l, const struct mpic_event *ev)
 	return at;
 }
 
+/* Memory of events to come: of many signatures each lies elsewhere. */
+static void ask_events(const struct lane *l)
+{
+	const struct mpic_events *it = &l->events;
+	const struct thread *t = &l->process->threads.at[l->thread];
+	if (it->at + EVENTS_AHEAD >= it->count)
+		return;
+	uint32_t far = it->words[it->at + EVENTS_AHEAD] >> 1, near = it->words[it->at + EVENTS_AHEAD / 2] >> 1;
+	__builtin_prefetch(&it->next[far]);
+	__builtin_prefetch(&it->times[2 * (size_t)it->next[near]]);
+	uint32_t at = near < t->sig_of.n ? t->sig_of.at[near] : 0;
+	if (at == 0)
+		return;
+	prefetch(&l->process->sigs.at[at - 1], 64);
+	__builtin_prefetch(&l->seen[at - 1], 1);
+}
+
 /* By what the repair found. */
 static void move_next(struct lane *l, bool continues)
 {
@@ -107,6 +125,7 @@ static void move_next(struct lane *l, bool continues)
 static int advance(struct lane *l)
 {
 	l->more = false;
+	ask_events(l);
 	for (;;) {
 		int code = mpic_events_next(&l->events, &l->next);
 		if (code == 1 && (l->next.exit_tick < l->next.enter_tick || l->next.exit_tick > INT64_MAX))

@@ -146,12 +146,15 @@ static bool is_held(const struct shard *sh, const struct recv *r)
 
 int match_send(struct shard *sh, struct send *x)
 {
+	x->slice = sh->stream->slice;
 	return vec_push(&mail_to(sh, shard_of(sh->stream, x->peer))->sends, x);
 }
 
 int match_send_over(struct shard *sh, struct send *x)
 {
 	x->over = true;
+	if (x->slice == sh->stream->slice)
+		return 0;
 	return vec_push(&mail_to(sh, shard_of(sh->stream, x->peer))->over, x);
 }
 
@@ -271,13 +274,11 @@ static int late_sender(struct shard *sh, struct recv *r, struct send *x)
 {
 	struct wait *w = r->wait;
 	int64_t ns = least(r->done.end_ns, x->start.start_ns) - w->from_ns;
-	if (ns <= w->sender_ns)
+	if (!wait_is_longer(w, LATE_SENDER, ns))
 		return 0;
 	if (__builtin_expect(w->poll != NULL, false) && poll_meets(sh, w->poll, x->edge) < 0)
 		return -ENOMEM;
-	w->sender_ns = ns;
-	w->sender = x->start;
-	w->sender_rank = x->rank;
+	wait_late(w, LATE_SENDER, ns, arrival_of(x->rank, &x->start));
 	return claim_other(sh, r, x);
 }
 
@@ -317,20 +318,22 @@ static int finish(struct shard *sh, struct recv *r, struct send *x)
 	struct transfer *t = vec_more(&sh->transfers);
 	if (t == NULL)
 		return -ENOMEM;
-	*t = (struct transfer){.send = x->start,
-			       .send_done = x->done,
-			       .recv = r->start,
-			       .recv_done = r->done,
+	const struct moment *done = r->done.at.window != NONE ? &r->done : &r->start;
+	*t = (struct transfer){.send = arrival_of(x->rank, &x->start),
+			       .recv = arrival_of(r->rank, &r->start),
+			       .send_end_ns = x->start.end_ns,
+			       .done_start_ns = done->start_ns,
+			       .done_end_ns = done->end_ns,
+			       .sent = x->done.at,
+			       .done = r->done.at,
 			       .bytes = x->bytes,
-			       .src = x->rank,
-			       .dst = r->rank,
 			       .comm = x->comm,
 			       .send_sig = x->sig,
 			       .send_site_sig = x->starter != NONE ? x->starter : x->sig,
 			       .recv_site_sig = r->starter != NONE ? r->starter : r->sig,
 			       .tag = x->tag};
 	tally_transfer(&sh->tally, x);
-	x->recv_start = r->start;
+	x->recv_start = t->recv;
 	x->matched = true;
 	if (know_receiver(sh, r, x) < 0)
 		return -ENOMEM;
@@ -341,7 +344,6 @@ static int finish(struct shard *sh, struct recv *r, struct send *x)
 static int pair(struct shard *sh, struct recv *r, struct send *x)
 {
 	int code = 0;
-	r->send = x;
 	x->recv = r;
 	if (__builtin_expect(x->claims != NULL, false) && claims_received(sh, x) < 0)
 		return -ENOMEM;
@@ -489,8 +491,7 @@ static int match_all_ready(struct shard *sh)
 
 void match_window(struct shard *sh)
 {
-	/* A send that was completed in this window is met as over: its mail is read after the sends have come, before
-	 * they are met. Those met before are finished by it. */
+	/* A send that was completed in this slice is met as over. Those met before are finished by their mail. */
 	int code = take_mail(sh);
 	if (code == 0)
 		code = take_over_mail(sh);

@@ -17,40 +17,42 @@ enum transfer_flag {
 
 /* One message at the rank that sends it. Belongs to that rank's shard. */
 struct send {
+	/* What is asked of it first stands in its first cache line. */
 	struct send *next; /* in its envelope */
 	struct recv *recv;
 	struct wait *wait;
-	struct moment start, done; /* done.at.window NONE: not yet, or never */
-	uint64_t bytes;
-	uint32_t rank, peer, comm, sig, starter; /* comm.same; starter: signature of MPI_Start, or NONE */
-	int32_t tag;
-	uint32_t type; /* kind of the datatype, read/types.h */
+	struct claim *claims; /* of calls that could have received it instead */
+	struct edge *edge;    /* of its start, or NULL */
+	struct need *need;    /* of its completion, if that may have waited for the receive */
+	uint32_t type;	      /* kind of the datatype, read/types.h */
+	uint32_t slice;	      /* in which it was started */
 	uint16_t flags;
 	bool over; /* done, freed, or nothing more will be heard of it */
 	bool matched;
-	struct moment recv_start; /* of the receive, when met and over */
-	struct claim *claims;	  /* of calls that could have received it instead */
-	struct edge *edge;	  /* of its start, or NULL */
-	struct need *need;	  /* of its completion, if that may have waited for the receive */
+	int32_t tag;
+	struct moment start, done; /* done.at.window NONE: not yet, or never */
+	uint64_t bytes;
+	uint32_t rank, peer, comm, sig, starter; /* comm.same; starter: signature of MPI_Start, or NONE */
+	struct arrival recv_start;		 /* of the receive, when met and over */
 };
 
 /* One message at the rank that receives it. */
 struct recv {
 	struct recv *next; /* in its envelope */
 	struct envelope *envelope;
-	struct send *send;
 	struct wait *wait;
-	struct moment start, done;
-	uint64_t bytes, order;		   /* order: of receives posted by this rank */
-	uint32_t rank, comm, sig, starter; /* starter: signature of MPI_Start, or NONE */
-	int32_t peer, tag;		   /* SIG_ANY: not known yet */
-	uint32_t type;			   /* as of the send */
-	uint16_t flags;
 	struct edge *edge; /* of its start, if a sender may have waited for it */
 	struct need *need; /* of its completion */
-	bool over;	   /* completed or given up: source and tag are final */
+	uint64_t order;	   /* of receives posted by this rank */
+	int32_t peer, tag; /* SIG_ANY: not known yet */
+	uint16_t flags;
+	bool over; /* completed or given up: source and tag are final */
 	bool cancelled;
 	bool turn; /* those completed before it have been looked at */
+	struct moment start, done;
+	uint64_t bytes;
+	uint32_t type;			   /* as of the send */
+	uint32_t rank, comm, sig, starter; /* starter: signature of MPI_Start, or NONE */
 };
 
 /* match.c: a receive is posted, or known to be over; in the calls phase. */

@@ -17,24 +17,48 @@ struct moment {
 	struct position at;
 };
 
+/* A call that others waited for, by its start (its end, where that is said). */
+struct arrival {
+	int64_t ns;
+	struct position at;
+	uint32_t rank; /* NONE: nobody */
+};
+
+#define NOBODY ((struct arrival){INT64_MIN, NOWHERE, NONE})
+
+static inline struct arrival arrival_of(uint32_t rank, const struct moment *call)
+{
+	return (struct arrival){call->start_ns, call->at, rank};
+}
+
 /* A call that completes messages or its part in collectives, until it is known what it waited for. */
 struct wait {
 	struct moment call;
 	uint32_t rank, site;
-	uint32_t open;			/* messages and parts that are not classified yet */
-	int64_t sender_ns, receiver_ns; /* the longest that a message was late, or a receive */
-	int64_t other_ns;		/* of sender_ns: something else could have been received */
-	struct claim *claim;		/* if that is received one day, or NULL */
-	struct moment sender, receiver; /* who was that */
-	uint32_t sender_rank, receiver_rank;
-	int64_t progress_ns; /* the longest that a send needed its receiver inside of MPI */
-	struct moment progress;
-	uint32_t progress_rank;
-	bool receives;	   /* it completes receives too */
-	struct poll *poll; /* before it, or NULL */
-	int64_t from_ns;   /* since when it was waited for what it completes: the start of that, or of the call */
-	int64_t wait_ns;   /* noted so far */
+	uint32_t open;	       /* messages and parts that are not classified yet */
+	bool receives;	       /* it completes receives too */
+	uint8_t state;	       /* LATE_SENDER, else LATE_RECEIVER, else LATE_PROGRESS: */
+	int64_t late_ns;       /* the longest that a message was late, or a receive, or its receiver inside of MPI */
+	struct arrival causer; /* who was that */
+	int64_t other_ns;      /* of a late message: something else could have been received */
+	struct claim *claim;   /* if that is received one day, or NULL */
+	struct poll *poll;     /* before it, or NULL */
+	int64_t from_ns;       /* since when it was waited for what it completes: the start of that, or of the call */
+	int64_t wait_ns;       /* noted so far */
 };
+
+/* Is that longer than what it is known to have waited for, or of a state that counts before? */
+static inline bool wait_is_longer(const struct wait *w, uint8_t state, int64_t ns)
+{
+	return ns > 0 && (w->late_ns == 0 || state < w->state || (state == w->state && ns > w->late_ns));
+}
+
+static inline void wait_late(struct wait *w, uint8_t state, int64_t ns, struct arrival causer)
+{
+	w->state = state;
+	w->late_ns = ns;
+	w->causer = causer;
+}
 
 /* Tests in vain for the same, from the first run to the last. */
 struct poll {
@@ -69,8 +93,9 @@ struct slow_send {
  * wait, until that is closed, and by the message. */
 struct claim {
 	struct claim *next; /* of the message */
-	struct moment call, sender;
-	uint32_t rank, site, sender_rank;
+	struct moment call;
+	struct arrival sender;
+	uint32_t rank, site;
 	int64_t ns;	       /* 0: it does not count */
 	bool received, closed; /* the message; the wait */
 };

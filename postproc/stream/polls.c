@@ -100,18 +100,18 @@ int poll_forget(struct walk *w)
 	return code;
 }
 
-int poll_until(struct shard *sh, struct wait *w, uint32_t causer, const struct moment *call)
+int poll_until(struct shard *sh, struct wait *w, const struct arrival *causer)
 {
 	const struct poll *x = w->poll;
 	int64_t whole = x->call.end_ns - x->call.start_ns;
-	int64_t until = call->start_ns < x->call.end_ns ? call->start_ns : x->call.end_ns;
+	int64_t until = causer->ns < x->call.end_ns ? causer->ns : x->call.end_ns;
 	if (until <= x->call.start_ns || whole <= 0)
 		return 0;
 	struct wait polls = {.call = x->call, .rank = w->rank, .from_ns = x->call.start_ns};
 	polls.site = shard_sig(sh, w->rank, x->sig)->site;
 	int64_t ns = (int64_t)((double)x->inside_ns * ((double)(until - x->call.start_ns) / (double)whole));
 	size_t before = sh->waited.n;
-	int code = wait_note(sh, &polls, POLLING, ns, causer, call, false);
+	int code = wait_note(sh, &polls, POLLING, ns, causer, false);
 	if (code == 0 && sh->waited.n > before)
 		sh->waited.at[before].until_causer = false; /* tests, not all that was between them */
 	return code;

@@ -175,11 +175,8 @@ void progress_classify(struct shard *sh)
 		for (size_t i = 0; i < m->answered.n && sh->code == 0; i++) {
 			const struct slow_send *x = &m->answered.at[i];
 			int64_t ns = x->coming.at.start_ns - x->call.start_ns;
-			if (x->coming.outside && ns > x->wait->progress_ns) {
-				x->wait->progress_ns = ns;
-				x->wait->progress = x->coming.at;
-				x->wait->progress_rank = x->peer;
-			}
+			if (x->coming.outside && wait_is_longer(x->wait, LATE_PROGRESS, ns))
+				wait_late(x->wait, LATE_PROGRESS, ns, arrival_of(x->peer, &x->coming.at));
 			sh->code = wait_close(sh, x->wait);
 		}
 		m->answered.n = 0;

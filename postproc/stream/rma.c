@@ -207,9 +207,10 @@ void rma_match_end(struct shard *sh)
 static int note_verdict(struct shard *sh, const struct verdict *v)
 {
 	struct wait w = {.call = v->call, .rank = v->rank, .site = shard_sig(sh, v->rank, v->sig)->site};
-	int code = wait_note(sh, &w, LOCK_CONTENTION, v->locked_ns, v->holder, &v->release, false);
+	struct arrival holder = arrival_of(v->holder, &v->release), target = arrival_of(v->target, &v->came_at);
+	int code = wait_note(sh, &w, LOCK_CONTENTION, v->locked_ns, &holder, false);
 	if (code == 0)
-		code = wait_note(sh, &w, WAIT_FOR_PROGRESS, v->outside_ns, v->target, &v->came_at, false);
+		code = wait_note(sh, &w, WAIT_FOR_PROGRESS, v->outside_ns, &target, false);
 	histogram_add(&sh->tally.waited, w.wait_ns);
 	return code;
 }

@@ -65,7 +65,8 @@ static int wait_until_post(struct shard *sh, uint32_t rank, uint32_t sig, const 
 			   enum wait_state state, const struct partner *p)
 {
 	struct wait w = {.call = *call, .rank = rank, .site = shard_sig(sh, rank, sig)->site};
-	int code = wait_note(sh, &w, state, p->call.start_ns - call->start_ns, p->rank, &p->call, false);
+	struct arrival causer = arrival_of(p->rank, &p->call);
+	int code = wait_note(sh, &w, state, p->call.start_ns - call->start_ns, &causer, false);
 	histogram_add(&sh->tally.waited, w.wait_ns);
 	return code;
 }
@@ -103,9 +104,10 @@ static int classify_exposure(struct shard *sh, uint32_t rank, const struct epoch
 	struct wait w = {.call = e->close, .rank = rank, .site = shard_sig(sh, rank, e->close_sig)->site};
 	int64_t until = least(e->close.end_ns, last->call.start_ns);
 	int64_t since = last->its_access_ns > e->close.start_ns ? last->its_access_ns : e->close.start_ns;
-	int code = wait_note(sh, &w, EARLY_WAIT, until - e->close.start_ns, last->rank, &last->call, false);
+	struct arrival causer = arrival_of(last->rank, &last->call);
+	int code = wait_note(sh, &w, EARLY_WAIT, until - e->close.start_ns, &causer, false);
 	if (code == 0)
-		code = wait_note(sh, &w, LATE_COMPLETE, until - since, last->rank, &last->call, true);
+		code = wait_note(sh, &w, LATE_COMPLETE, until - since, &causer, true);
 	histogram_add(&sh->tally.waited, w.wait_ns);
 	return code;
 }

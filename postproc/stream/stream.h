@@ -53,7 +53,7 @@ struct rank_stream {
 /* What one shard leaves for another. */
 struct mail {
 	VEC(struct send *) sends;	      /* posted to a rank there */
-	VEC(struct send *) over;	      /* of these: completed since */
+	VEC(struct send *) over;	      /* of those of slices before: completed since */
 	VEC(struct send *) classified;	      /* back to the sender: matched, and the receive completed */
 	VEC(struct slow_send) slow, answered; /* to the receiver, and back */
 	VEC(struct collective *) collectives; /* to the owner of the communicator: something came */
@@ -62,9 +62,12 @@ struct mail {
 
 /* A message that is complete, for the analyses and the .mpix. */
 struct transfer {
-	struct moment send, send_done, recv, recv_done;
+	struct arrival send, recv;
+	int64_t send_end_ns;		    /* of the call that started the send */
+	int64_t done_start_ns, done_end_ns; /* of the call that completed the receive, or else started it */
+	struct position sent, done;	    /* completed; NOWHERE: not yet, or never */
 	uint64_t bytes;
-	uint32_t src, dst, comm, send_sig;
+	uint32_t comm, send_sig;
 	uint32_t send_site_sig, recv_site_sig; /* signatures of the calls that started them: where that was */
 	int32_t tag;
 };
@@ -90,10 +93,10 @@ struct waited {
 	uint32_t state; /* enum wait_state */
 	int64_t ns;
 	bool until_causer; /* ns is from the start of the call to the start of the causer's, or its own end */
-	bool since;	   /* ns is from the end of causer_call to its own end; causer NONE */
+	bool since;	   /* ns is from the end of the call at causer_at to its own end; causer NONE */
+	bool part;	   /* of another state already noted */
 	uint32_t causer;   /* rank or NONE */
-	struct moment causer_call;
-	bool part; /* of another state already noted */
+	struct position causer_at;
 };
 
 struct shard {
@@ -191,15 +194,15 @@ void classify_window(struct shard *sh);
 
 /* waits.c */
 struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const struct moment *call);
-int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, uint32_t causer,
-	      const struct moment *call, bool part);
-/* The same from when another call was over (*call): nobody caused that. */
-int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct moment *call);
+int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct arrival *causer,
+	      bool part);
+/* The same from when the call at *end was over: nobody caused that. */
+int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct position *end);
 int wait_close(struct shard *sh, struct wait *w); /* one thing less is open */
 /* What of it could have gone to another message, if that was received or once it is. */
 int claim_close(struct shard *sh, struct claim *c);
-/* polls.c: what of the tests before the call was waiting for that call of causer; it is over. */
-int poll_until(struct shard *sh, struct wait *w, uint32_t causer, const struct moment *call);
+/* polls.c: what of the tests before the call was waiting for causer; it is over. */
+int poll_until(struct shard *sh, struct wait *w, const struct arrival *causer);
 int poll_over(struct shard *sh, struct wait *w);
 
 #define AHEAD 6u /* things of a list that are asked for before they are needed: they were written a phase ago */

@@ -14,7 +14,8 @@
 
 struct swept {
 	int64_t start_ns, end_ns;
-	uint32_t sig;
+	uint32_t site;
+	bool polls;
 };
 
 struct actor {
@@ -237,16 +238,13 @@ static void look_ahead(struct actor *a)
 static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 {
 	look_ahead(a);
-	if (a->at + 1 < a->events.n)
-		prefetch(&a->lane->process->sigs.at[ev[1].sig], sizeof(uint64_t));
 	a->now = a->start = start_of(w, a, ev);
 	a->begun = true;
 	a->began = INT64_MIN;
 	a->together = INT64_MIN;
-	const struct sig *sig = &a->lane->process->sigs.at[ev->sig];
-	a->step += (sig->call.flags & SIG_POLLS) == 0; /* how often one asks in vain is chance */
+	a->step += !ev->polls; /* how often one asks in vain is chance */
 	if (w->delays != NULL)
-		delays_begin(w->delays, a->lane->rank, sig->site, ev->start_ns);
+		delays_begin(w->delays, a->lane->rank, ev->site, ev->start_ns);
 	path_until(w->paths, &a->path, ev->start_ns);
 	const struct action *x = a->actions.at + a->action, *end = a->actions.at + a->actions.n;
 	for (uint32_t at = (uint32_t)a->at; x < end && x->at == at; x++) {
@@ -356,8 +354,7 @@ static int64_t path_jump(const struct actor *a, const struct swept *ev)
 {
 	if (a->began < ev->end_ns)
 		return a->began;
-	bool polls = (a->lane->process->sigs.at[ev->sig].call.flags & SIG_POLLS) != 0;
-	return polls && a->at + 1 < a->events.n && a->began < ev[1].start_ns ? a->began : INT64_MIN;
+	return ev->polls && a->at + 1 < a->events.n && a->began < ev[1].start_ns ? a->began : INT64_MIN;
 }
 
 /* No call of an earlier step is to come, unless a rank of which there is nothing yet has one. */
@@ -376,12 +373,11 @@ static uint32_t least_step(const struct sweep *w)
 static void note_lateness(struct sweep *w, const struct actor *a, const struct swept *ev)
 {
 	const struct process *p = a->lane->process;
-	const struct sig *sig = &p->sigs.at[ev->sig];
 	bool before = p->init_exit_ns != TIME_ABSENT && ev->start_ns < p->init_exit_ns;
 	bool after = p->finalize_enter_ns != TIME_ABSENT && ev->end_ns > p->finalize_enter_ns;
-	if (before || after || (sig->call.flags & SIG_POLLS) != 0)
+	if (before || after || ev->polls)
 		return;
-	if (lateness_add(w->lateness, a->step, sig->site, a->lane->rank, ev->end_ns) > 0)
+	if (lateness_add(w->lateness, a->step, ev->site, a->lane->rank, ev->end_ns) > 0)
 		lateness_close(w->lateness, least_step(w));
 }
 
@@ -449,8 +445,11 @@ static int take_window(struct actor *a, const struct lane *l)
 	if (vec_grow(&a->events.at, &a->events.cap, left + l->n - l->from, sizeof(*a->events.at)) < 0 ||
 	    vec_grow(&a->actions.at, &a->actions.cap, actions + l->actions.n, sizeof(*a->actions.at)) < 0)
 		return -ENOMEM;
-	for (uint32_t i = l->from; i < l->n; i++)
-		a->events.at[a->events.n++] = (struct swept){l->start_ns[i], l->end_ns[i], l->sig[i]};
+	for (uint32_t i = l->from; i < l->n; i++) {
+		const struct sig *sig = &l->process->sigs.at[l->sig[i]];
+		bool polls = (sig->call.flags & SIG_POLLS) != 0;
+		a->events.at[a->events.n++] = (struct swept){l->start_ns[i], l->end_ns[i], sig->site, polls};
+	}
 	for (size_t i = 0; i < l->actions.n; i++) {
 		struct action *x = &a->actions.at[a->actions.n++];
 		*x = l->actions.at[i];

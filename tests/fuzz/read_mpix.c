@@ -85,6 +85,7 @@ void read_mpix(const char *path)
 	told(mpix_each_sample(f, see_sample, (void *)(uintptr_t)info, &e), &e);
 	for (uint32_t w = 0; w < mpix_windows(f) && w < WINDOWS; w++) {
 		told(mpix_window_messages(f, w, true, see_bare, f, &e), &e);
+		told(mpix_window_waits(f, w, true, see_wait, NULL, &e), &e);
 		told(mpix_window_parts(f, w, see_part, (void *)(uintptr_t)info, &e), &e);
 	}
 	fuzz_check(mpix_analysis(f) != NULL);
