@@ -162,7 +162,7 @@ static uint64_t type_bytes(const struct traced *t, uint32_t id)
 	return 0;
 }
 
-/* As a library's layer makes for itself: the stub gives the handle of one that was freed to another, and nobody saw it. */
+/* As a library's layer makes for itself: a handle that was freed, which nobody saw, is that of another one. */
 Test(datatypes, that_nobody_saw_being_made_have_the_size_that_they_have_now)
 {
 	begin();
