@@ -332,6 +332,14 @@ test('who never comes back from a call is in it to its end, and waits for whom t
     processInWords({ ...open, doing: [DOING.indexOf('in a call that may wait')], comm: [-1] }, 0, names),
     'rank 0 is in MPI_Recv (x.c:3) and never comes back: 24.10 s, to its end',
   );
+  const waits = (op, receives) =>
+    processInWords(
+      { ...open, open: [false], ops: [op], collectives: [], needs: { 0: [{ rank: 2, there: false, receives }] } },
+      0,
+      names,
+    );
+  assert.match(waits('MPI_Send', true), /for rank 2, which has not begun to receive$/);
+  assert.match(waits('MPI_Sendrecv', false), /for rank 2, which has not sent yet$/);
 });
 
 /** Ranks 2, 0, 1 enter their last calls in that order, 0 and 1 for each other; of the others nothing is known. */

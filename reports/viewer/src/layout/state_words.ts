@@ -37,9 +37,8 @@ function waitsFor(s: Snapshot, rank: number): string {
   const collective = s.collectives.find((c) => c.comm === s.comm[rank] && c.came.includes(rank));
   const has = missing.length === 1 ? 'has' : 'have';
   if (collective) return `for ${ranksInWords(missing)}, which ${has} not come to it`;
-  const op = s.ops[s.op[rank]!] ?? '';
-  const sends = /S?send$/.test(op);
-  return `for ${ranksInWords(missing)}, which ${has} not ${sends ? 'begun to receive' : 'sent yet'}`;
+  const receive = needs.every((x) => x.receives);
+  return `for ${ranksInWords(missing)}, which ${has} not ${receive ? 'begun to receive' : 'sent yet'}`;
 }
 
 /** A call that nobody came back from is no event: only how long it was is known. */

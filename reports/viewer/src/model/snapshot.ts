@@ -52,6 +52,7 @@ export interface Active {
 export interface Need {
   rank: number;
   there: boolean; // has done its part
+  receives?: boolean; // it is to receive, not to send or to come; absent: not known
 }
 
 export interface Snapshot {

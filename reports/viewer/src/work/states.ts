@@ -6,7 +6,7 @@ import { NEVER, Step } from '../model/linear';
 import { diedBySelf } from '../model/open';
 import type { Open } from '../model/open';
 import { Doing } from '../model/snapshot';
-import type { Change, Snapshot, StatesQuery } from '../model/snapshot';
+import type { Change, Need, Snapshot, StatesQuery } from '../model/snapshot';
 import type { Trace } from '../model/trace';
 import { Cuts, cutsOf } from './cuts';
 import type { Window } from './cuts';
@@ -78,7 +78,7 @@ class Reader {
   }
 
   /** What a rank's call waits for: ranks, and whether their part is done; of those that a collective lacks the first. */
-  needsOf({ w, done }: Place, call: number): { rank: number; there: boolean }[] {
+  needsOf({ w, done }: Place, call: number): Need[] {
     const { order } = w;
     const found = new Map<number, boolean>();
     const add = (rank: number, there: boolean) => found.set(rank, there && (found.get(rank) ?? true));
@@ -91,13 +91,14 @@ class Reader {
         add(rank, false);
         if (found.size >= NEEDS_MAX) break;
       }
-    if (found.size === 0 && g < 0 && this.isBlocking(w, call))
+    const receives = found.size === 0 && g < 0 && this.isBlocking(w, call);
+    if (receives)
       for (const x of w.needs.to(call)) {
         // a send that lasted until its receive began waited for it
         const begins = x.other >= 0 ? order.entered[x.other]! : -1;
         if (begins < order.left[call]! && begins !== NEVER && begins >= done) add(x.rank, false);
       }
-    return Array.from(found, ([rank, there]) => ({ rank, there }));
+    return Array.from(found, ([rank, there]) => ({ rank, there, receives }));
   }
 
   /** Members of a collective that have not come; of those that are known. All who wait in it ask. */
@@ -242,7 +243,7 @@ function putArrows(
   { w }: Place,
   rank: number,
   call: number,
-  needs: { rank: number; there: boolean }[],
+  needs: Need[],
   blocking: boolean,
   out: Snapshot,
 ): void {
