@@ -6,11 +6,12 @@
 #include "base/vec.h"
 #include "reports/export/format.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct stack {
 	uint32_t callsite, op, callers; /* callers: as struct mpix_event's stack */
-	uint64_t ns;
+	double ns;
 };
 
 struct folded {
@@ -32,11 +33,21 @@ static int folded_begin(struct exporting *x)
 	return x->state != NULL ? 0 : fail(x->e, -ENOMEM, "out of memory");
 }
 
+/* ns. Between the tests of a run the program computes: each counts as calls of its call site take in the mean. */
+static double weight_of(const struct exporting *x, const struct mpix_event *call)
+{
+	double span = (double)(call->end_ns - call->start_ns);
+	const cJSON *site = call->calls > 1 ? definition(&x->defs.callsites, call->callsite) : NULL;
+	double calls = json_number(site, "calls"), s = json_number(site, "time_s");
+	if (x->choice->waits)
+		return (double)call->wait_ns;
+	return calls > 0 && s >= 0 ? fmin(span, (double)call->calls * s * 1e9 / calls) : span;
+}
+
 static int folded_event(struct exporting *x, const struct export_event *ev)
 {
 	struct folded *f = x->state;
 	const struct mpix_event *call = ev->call;
-	int64_t ns = x->choice->waits ? call->wait_ns : call->end_ns - call->start_ns;
 	uint64_t hash = index_mix(call->callsite, (uint64_t)call->stack << 32 | call->op);
 	f->wanted = (struct stack){call->callsite, call->op, call->stack, 0};
 	uint32_t at = index_find(&f->index, hash, same_stack, f);
@@ -45,7 +56,7 @@ static int folded_event(struct exporting *x, const struct export_event *ev)
 		if (vec_push(&f->stacks, f->wanted) < 0 || index_add(&f->index, hash, at) < 0)
 			return fail(x->e, -ENOMEM, "out of memory");
 	}
-	f->stacks.at[at].ns += ns > 0 ? (uint64_t)ns : 0;
+	f->stacks.at[at].ns += fmax(0, weight_of(x, call));
 	return 0;
 }
 
@@ -121,7 +132,7 @@ static int folded_end(struct exporting *x)
 		}
 		put_frame(o, x->info->ops[s->op]);
 		out_char(o, ' ');
-		out_u64(o, (s->ns + 500) / 1000);
+		out_u64(o, (uint64_t)(s->ns / 1000 + 0.5));
 		out_char(o, '\n');
 	}
 	return 0;
