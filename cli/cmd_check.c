@@ -3,10 +3,12 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/print.h"
+#include "cli/show_text.h"
 #include "postproc/protocol/check.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <string.h>
 
 #define SHOWN 20u /* messages and rules */
@@ -146,12 +148,32 @@ static void put_results(const cJSON *r)
 		printf("  ... %.0f more: --json lists the first %u\n", bad - n, CHECK_RESULTS_MAX);
 }
 
-static void put_text(const cJSON *r, bool conforms)
+/* Are all messages in the record? Of an imported one nobody knows. */
+static bool is_whole(const cJSON *coverage)
+{
+	const cJSON *unmatched = json_item(coverage, "unmatched");
+	double missing = json_number(unmatched, "partner_missing");
+	return isnan(missing) ||
+	       (json_number_or(coverage, "ranks_seen", 0) >= json_number_or(coverage, "ranks_expected", 0) &&
+		json_number_or(coverage, "events_lost", 0) + missing + json_number_or(unmatched, "record_cut", 0) == 0);
+}
+
+/* What was not recorded was not checked. */
+static void put_text(const cJSON *r, bool conforms, const cJSON *coverage)
 {
 	put_colours(r);
 	put_rules(r);
 	put_results(r);
-	puts(conforms ? "\nThe trace conforms." : "\nThe trace does not conform.");
+	if (!conforms)
+		puts("\nThe trace does not conform.");
+	else if (is_whole(coverage))
+		puts("\nThe trace conforms.");
+	else
+		puts("\nWhat was recorded conforms; not all was:");
+	for (const cJSON *x = is_whole(coverage) ? NULL : json_first(coverage, "reasons"); x != NULL; x = x->next) {
+		fputs("  ", stdout);
+		show_words(cJSON_IsString(x) ? x->valuestring : "", 2, 4);
+	}
 }
 
 /* ---- the command ---- */
@@ -168,18 +190,22 @@ static int check_open(const struct options *o, struct mpix_file *f, const struct
 	bool conforms;
 	cJSON *result, *analysis = cJSON_Parse(mpix_analysis(f));
 	int code = check_trace(f, o->path, analysis, spec, o->level, &result, &conforms, &e);
-	cJSON_Delete(analysis);
-	if (code < 0)
+	const cJSON *coverage = json_item(analysis, "coverage");
+	bool whole = is_whole(coverage);
+	if (code < 0) {
+		cJSON_Delete(analysis);
 		return bad(&e, code == -ERANGE ? EXIT_USAGE : EXIT_BAD_INPUT);
+	}
 	if (o->json) {
 		char *text = json_print(result);
 		puts(text != NULL ? text : "null");
 		cJSON_free(text);
 	} else {
-		put_text(result, conforms);
+		put_text(result, conforms, coverage);
 	}
 	cJSON_Delete(result);
-	return conforms ? EXIT_DONE : EXIT_ISSUES;
+	cJSON_Delete(analysis);
+	return !conforms ? EXIT_ISSUES : whole ? EXIT_DONE : EXIT_PARTIAL;
 }
 
 static int check(int argc, char **argv)

@@ -88,6 +88,22 @@ def obeyed(t, place, ring, star):
     t.equal(who + 'rules apply where their sender does', [(x['applied'], x['matched']) for x in r['lines']], [(STEPS * 3, STEPS * 3)] * 2)
 
 
+def partly(t, place):
+    """One of two nodes is not there: what is in the trace conforms, and that is not all."""
+    subprocess.run([os.environ['GENERATE'], '--pattern', 'halo', '--ranks', '16', '--nodes', '2', '--events-per-rank', '50', '-o', place.dir + '/two'],
+                   check=True, stdout=subprocess.DEVNULL)
+    rules = place.dir + '/rules'
+    with open(rules, 'w', encoding='utf-8') as f:
+        f.write('P(*,*) -> P(j,*) :: forall j: j >= 0;')
+    said = []
+    for name, files in (('whole', ['n00000.mpic', 'n00001.mpic']), ('part', ['n00000.mpic'])):
+        mpix = '%s/%s.mpix' % (place.dir, name)
+        command('analyze', *('%s/two/%s' % (place.dir, x) for x in files), '-o', mpix)
+        run = command('check', mpix, '--protocol', rules)
+        said.append((run.returncode, 'The trace conforms.' in run.stdout, '8 of 16 ranks not in the record' in run.stdout))
+    t.equal('a trace that lacks ranks conforms as far as it goes', said, [(0, True, False), (4, False, True)])
+
+
 def violated(t, place, ring, star):
     who = 'a protocol that the program violates, under %s: ' % place.flavour
     code, r = check(place, ring, '# no ring\nP(i,*) -> P(i+1,*);')
@@ -221,6 +237,7 @@ def main():
             if flavour == FLAVOURS[0]:
                 mistakes(t, place, ring)
     with Place(FLAVOURS[0] if FLAVOURS else 'none') as place:
+        partly(t, place)
         mprov(t, place)
         bad_mprov(t, place)
         pyrite(t, place)
