@@ -3,8 +3,8 @@
 #include "postproc/analysis.h"
 #include "postproc/read/comms.h"
 
-#define RANKS_LISTED_MAX 1024u /* per communicator; "size" says how many there are */
 #define ROWS_MAX 4096u
+#define MEMBERS_MAX (1u << 20) /* of all rows: a list of members is whole, or its communicator is left out */
 
 static void mark_used(const struct step *s, uint64_t *calls)
 {
@@ -19,7 +19,7 @@ static void mark_used(const struct step *s, uint64_t *calls)
 static void put_ranks(cJSON *row, const char *name, const int32_t *ranks, uint32_t n)
 {
 	cJSON *list = json_array(row, name);
-	for (uint32_t i = 0; i < n && i < RANKS_LISTED_MAX; i++)
+	for (uint32_t i = 0; i < n; i++)
 		json_push(list, ranks[i]);
 }
 
@@ -48,6 +48,7 @@ int part_communicators(struct analysis *a)
 	const struct step *s = a->step;
 	uint64_t *calls = calloc(s->comms.n + 1, sizeof(*calls));
 	uint32_t rows = 0, left_out = 0;
+	uint64_t members = 0;
 	if (calls == NULL)
 		return -ENOMEM;
 	mark_used(s, calls);
@@ -55,10 +56,15 @@ int part_communicators(struct analysis *a)
 	for (uint32_t i = 0; i < s->comms.n; i++) {
 		if (calls[i] == 0)
 			continue;
-		if (rows++ < ROWS_MAX)
-			put_comm(s, list, i, calls[i]);
-		else
+		const struct comm *c = &s->comms.at[i];
+		uint64_t more = (uint64_t)c->size + (c->inter ? c->remote_size : 0);
+		if (rows == ROWS_MAX || members + more > MEMBERS_MAX) {
 			left_out++;
+			continue;
+		}
+		put_comm(s, list, i, calls[i]);
+		members += more;
+		rows++;
 	}
 	json_put(a->root, "communicators_left_out", left_out);
 	free(calls);

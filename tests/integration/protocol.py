@@ -104,6 +104,18 @@ def partly(t, place):
     t.equal('a trace that lacks ranks conforms as far as it goes', said, [(0, True, False), (4, False, True)])
 
 
+def many_members(t, place):
+    """A communicator is listed whole, or not at all: who reads it takes the list for all members."""
+    subprocess.run([os.environ['GENERATE'], '--pattern', 'halo', '--ranks', '1600', '--nodes', '2', '--events-per-rank', '20', '-o', place.dir + '/many'],
+                   check=True, stdout=subprocess.DEVNULL)
+    mpix = place.dir + '/many.mpix'
+    command('analyze', place.dir + '/many', '-o', mpix)
+    a = json.loads(command('show', mpix, '--json').stdout)
+    collectives = sum(o['calls'] for o in a['operations'] if o['op'] == 'MPI_Allreduce') // 1600
+    t.equal('1,600 members are in the list, and make one collective', ([len(c['ranks']) - c['size'] for c in a['communicators']],
+            json.loads(command('show', mpix, '--epochs', '--json').stdout)['epochs']['collectives']), ([0] * len(a['communicators']), collectives))
+
+
 def violated(t, place, ring, star):
     who = 'a protocol that the program violates, under %s: ' % place.flavour
     code, r = check(place, ring, '# no ring\nP(i,*) -> P(i+1,*);')
@@ -238,6 +250,7 @@ def main():
                 mistakes(t, place, ring)
     with Place(FLAVOURS[0] if FLAVOURS else 'none') as place:
         partly(t, place)
+        many_members(t, place)
         mprov(t, place)
         bad_mprov(t, place)
         pyrite(t, place)
