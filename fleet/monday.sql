@@ -41,8 +41,9 @@ changed_users AS ( -- with programs that did not change
 	SELECT c.by_much, c.since, w.who, w.recipient, w.dear, w.user_page, -c.change*total(w.ran) AS hours
 	FROM changed c JOIN w ON w.user=c.program AND w.start>=c.day*86400
 	WHERE c.kind=1 AND w.program NOT IN (SELECT program FROM changes) GROUP BY c.program),
-users AS (
-	SELECT user, who, recipient, dear, user_page, total(ran) AS hours, total(core_hours*useful) AS useful,
+users AS ( -- hours: of which it is known how much was useful
+	SELECT user, who, recipient, dear, user_page, total(ran) FILTER (WHERE useful IS NOT NULL) AS hours,
+		total(core_hours*useful) AS useful,
 		total(idle_core_hours) AS idle, total(core_hours) AS whole
 	FROM w WHERE user>0 GROUP BY user),
 everybody AS (SELECT total(hours) AS hours, total(useful) AS useful FROM users),

@@ -412,6 +412,10 @@ def mailed(t, place):
     said, text = mail([dict(r, program='/home/u%d/a.out' % (i % 3)) for i, r in enumerate(week[:60])])
     lost = [s['text'] for s in said['sentences'] if s['kind'] == 'program lost']
     t.check('programs of one name are told apart by their paths', len(lost) == 3 and len({s.split()[0] for s in lost}) == 3 and all(s.startswith('/home/u') for s in lost), lost)
+    unknown = dict(week[0], id='unknown', user='unknown', core_hours=5000, share=dict.fromkeys(week[0]['share']))
+    said, text = mail([unknown] + [dict(r, user='known', share={'useful': 0.3, 'mpi': 0.7, 'wait': 0.1}) for r in week[:20]])
+    t.equal('nobody is blamed by jobs of which it is not known what was useful', [s for s in said['sentences'] if s['kind'] == 'little useful'], [])
+    t.equal('it is not known either of the job', ask(db, "select useful from job_list where user='unknown'"), [{'useful': None}])
     idle = [dict(r, user='idler', hours=dict(r['hours'], idle=0.8 * r['core_hours'])) if i % 2 else r for i, r in enumerate(week[:200])]
     said, text = mail(idle)
     sums = ask(db, 'select total(core_hours * (1 - useful)) as h from jobs')[0]['h']
