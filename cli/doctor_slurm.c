@@ -124,6 +124,28 @@ static long started(const char *pid)
 	return ticks > 0 ? boot_time() + (long)(ticks / (unsigned long)sysconf(_SC_CLK_TCK)) : 0;
 }
 
+/* Only a start that is known is compared; of several, what is said is the worst. */
+static void look_at_slurmd(const char *pid, const char *plugin, const struct stat *st, struct verdict *v)
+{
+	struct verdict mine;
+	long since = started(pid);
+	if (st == NULL)
+		verdict_say(&mine, VERDICT_OK, NULL, "slurmd (pid %s) has no plugin to load: %s is not there", pid,
+			    plugin);
+	else if (since <= 0)
+		verdict_say(&mine, VERDICT_WARN, "restart slurmd, if that was before the plugin was installed",
+			    "it is not known when slurmd (pid %s) was started", pid);
+	else if (since < st->st_ctime)
+		verdict_say(&mine, VERDICT_WARN, "restart slurmd: systemctl restart slurmd (running jobs stay)",
+			    "slurmd (pid %s) is older than the plugin: it keeps the old "
+			    "one loaded",
+			    pid);
+	else
+		verdict_say(&mine, VERDICT_OK, NULL, "slurmd (pid %s) was started after the plugin was installed", pid);
+	if (v->what[0] == '\0' || mine.level > v->level)
+		*v = mine;
+}
+
 void check_slurmd(struct verdict *v)
 {
 	struct plugstack p;
@@ -131,22 +153,13 @@ void check_slurmd(struct verdict *v)
 	const struct dirent *entry;
 	plugstack_read(&p);
 	bool there = stat(plugin_path(&p), &st) == 0;
-	verdict_say(v, VERDICT_OK, NULL, "no slurmd on this host");
+	*v = (struct verdict){.level = VERDICT_OK};
 	DIR *d = opendir("/proc");
-	while (d != NULL && (entry = readdir(d)) != NULL) {
-		if (!is_our_slurmd(entry->d_name))
-			continue;
-		long since = started(entry->d_name);
-		if (there && since > 0 && since < st.st_ctime)
-			verdict_say(v, VERDICT_WARN, "restart slurmd: systemctl restart slurmd (running jobs stay)",
-				    "slurmd (pid %s) is older than the plugin: it keeps the old "
-				    "one loaded",
-				    entry->d_name);
-		else
-			verdict_say(v, VERDICT_OK, NULL, "slurmd (pid %s) was started after the plugin was installed",
-				    entry->d_name);
-		break;
-	}
+	while (d != NULL && (entry = readdir(d)) != NULL)
+		if (is_our_slurmd(entry->d_name))
+			look_at_slurmd(entry->d_name, plugin_path(&p), there ? &st : NULL, v);
 	if (d != NULL)
 		closedir(d);
+	if (v->what[0] == '\0')
+		verdict_say(v, VERDICT_OK, NULL, "no slurmd on this host");
 }

@@ -131,8 +131,8 @@ const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
 	j->ranks = bounded(json_number(record, "ranks"), 0, 1e9, 0);
 	j->nodes = bounded(json_number(record, "nodes"), 0, 1e9, 0);
 	j->core_hours = bounded(json_number(record, "core_hours"), 0, HOURS_MOST, 0);
-	j->useful = bounded(json_number(share, "useful"), 0, 1, 1);
-	j->wait = bounded(json_number(share, "wait"), 0, 1 - j->useful, 0);
+	j->useful = bounded(json_number(share, "useful"), 0, 1, NAN);
+	j->wait = isnan(j->useful) ? 0 : bounded(json_number(share, "wait"), 0, 1 - j->useful, 0);
 	j->hung = bounded(json_number(record, "hung_core_hours"), 0, j->core_hours, 0);
 	j->idle = bounded(json_number(json_item(record, "hours"), "idle"), 0, j->core_hours - j->hung, 0);
 	double hung = j->core_hours > 0 ? j->hung / j->core_hours : 0;

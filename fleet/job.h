@@ -20,7 +20,8 @@ struct fleet_job {
 	const char *names[FLEET_CLUSTER + 1]; /* by enum fleet_kind; NULL where a job has none of that kind */
 	double start;			      /* seconds since 1970 */
 	double elapsed_s, core_hours;	      /* bounded, 0 where not known */
-	double useful, wait;		      /* shares of core_hours; their sum is at most 1. Hung hours are waiting */
+	double useful, wait;		      /* shares of core_hours; their sum is at most 1. Hung hours are waiting.
+						 useful: NAN where not known; then wait is what hung */
 	double hung;			      /* core-hours in which nobody advanced any more */
 	double idle;			      /* core-hours of processors on which no rank ran */
 	const char *state;		      /* how it ended, as in the record; "UNKNOWN" in those that do not say */

@@ -296,6 +296,59 @@ static const char samples[] =
 	"CREATE TRIGGER sample_removed AFTER DELETE ON jobs BEGIN DELETE FROM samples WHERE day=old.start/86400; END;"
 	"DELETE FROM estimated;";
 
+/* Of some jobs it is not known how much was useful: they are in no sum but that of core-hours, and of what hung. */
+static const char not_known[] =
+	"DROP VIEW job_list; DROP VIEW job_details; DROP TRIGGER job_added; DROP TRIGGER job_removed;"
+	"ALTER TABLE jobs ADD COLUMN useful_share REAL; UPDATE jobs SET useful_share=useful;"
+	"ALTER TABLE jobs DROP COLUMN useful; ALTER TABLE jobs RENAME COLUMN useful_share TO useful;"
+	"CREATE VIEW job_details AS SELECT j.id, j.key, d.implementation AS mpi_implementation, d.version AS "
+	"mpi_version,"
+	" d.transports, d.modules, d.io_read_bytes, d.io_written_bytes, d.io_s FROM jobs j LEFT JOIN details d ON "
+	"d.job=j.id;"
+	"CREATE VIEW job_list AS SELECT j.id, j.key, c.name AS cluster, j.job, u.name AS user,"
+	" a.name AS account, t.name AS partition, p.name AS program, b.name AS build_id, m.name AS mpi, j.nodes,"
+	" j.ranks, datetime(j.start, 'unixepoch') AS start, j.elapsed_s, j.core_hours, j.useful, j.wait, j.parallel,"
+	" j.load_balance, i.name AS issue, j.loss_core_hours, j.complete, j.hung_core_hours, j.state,"
+	" j.idle_core_hours, j.name, j.qos, j.array_job_id, j.array_task_id, j.het_job_id, j.het_offset,"
+	" datetime(j.submit, 'unixepoch') AS submit, datetime(j.\"end\", 'unixepoch') AS \"end\", j.exit_code,"
+	" j.signal, j.tasks, j.alloc_cpus, j.gpus, j.req_mem_bytes, j.max_rss_bytes, j.energy_j FROM jobs j"
+	" JOIN names c ON c.id=j.cluster JOIN names u ON u.id=j.user JOIN names a ON a.id=j.account"
+	" JOIN names t ON t.id=j.partition JOIN names p ON p.id=j.program JOIN names b ON b.id=j.build"
+	" JOIN names m ON m.id=j.mpi JOIN names i ON i.id=j.issue;"
+	"CREATE INDEX jobs_not_known ON jobs(core_hours, wait, idle_core_hours) WHERE useful IS NULL; DELETE FROM "
+	"estimated;";
+
+static const char sums_of_known[] =
+	"CREATE TRIGGER job_added AFTER INSERT ON jobs BEGIN"
+	" INSERT INTO days VALUES(new.start/86400, new.program, new.user, new.account, 1, new.core_hours,"
+	"  ifnull(new.core_hours*new.useful, 0),"
+	"  ifnull(new.core_hours*(1-new.useful-new.wait)-new.idle_core_hours, 0),"
+	"  new.core_hours*new.wait, new.loss_core_hours) ON CONFLICT DO UPDATE SET jobs=jobs+1,"
+	"  core_hours=core_hours+excluded.core_hours, useful=useful+excluded.useful, mpi=mpi+excluded.mpi,"
+	"  wait=wait+excluded.wait, loss=loss+excluded.loss;"
+	" INSERT INTO causes VALUES(new.start/86400, new.issue, 1, new.loss_core_hours) ON CONFLICT DO UPDATE "
+	"SET"
+	"  jobs=jobs+1, loss=loss+excluded.loss;"
+	" INSERT INTO outcomes VALUES(new.start/86400, new.state, 1, new.core_hours, new.hung_core_hours)"
+	"  ON CONFLICT DO UPDATE SET jobs=jobs+1, core_hours=core_hours+excluded.core_hours, "
+	"hung=hung+excluded.hung;"
+	"END;"
+	"CREATE TRIGGER job_removed AFTER DELETE ON jobs BEGIN"
+	" UPDATE days SET jobs=jobs-1, core_hours=core_hours-old.core_hours,"
+	"  useful=useful-ifnull(old.core_hours*old.useful, 0),"
+	"  mpi=mpi-ifnull(old.core_hours*(1-old.useful-old.wait)-old.idle_core_hours, 0),"
+	"  wait=wait-old.core_hours*old.wait,"
+	"  loss=loss-old.loss_core_hours WHERE day=old.start/86400 AND program=old.program AND user=old.user "
+	"AND"
+	"  account=old.account AND day>=(SELECT l.day FROM let_go l);"
+	" UPDATE causes SET jobs=jobs-1, loss=loss-old.loss_core_hours WHERE day=old.start/86400 AND "
+	"issue=old.issue"
+	"  AND day>=(SELECT l.day FROM let_go l);"
+	" UPDATE outcomes SET jobs=jobs-1, core_hours=core_hours-old.core_hours, hung=hung-old.hung_core_hours"
+	"  WHERE day=old.start/86400 AND outcome=old.state AND day>=(SELECT l.day FROM let_go l);"
+	" DELETE FROM records WHERE job=old.id; DELETE FROM runs WHERE job=old.id;"
+	"END;";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
@@ -313,6 +366,7 @@ const struct fleet_migration fleet_migrations[] = {
 	{{links}},
 	{{account_sums}},
 	{{samples}},
+	{{not_known, sums_of_known}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

@@ -84,7 +84,7 @@ void monday_hours(double hours, char ret_text[32])
 {
 	char *text =
 		hours < 9.95 ? sqlite3_mprintf("%.1f", hours) : sqlite3_mprintf("%,lld", (sqlite3_int64)(hours + 0.5));
-	snprintf(ret_text, 32, "%s", text == NULL ? "?" : hours < 0.05 ? "less than 0.1" : text);
+	snprintf(ret_text, 32, "%s", text == NULL ? "?" : hours <= 0 ? "0" : hours < 0.05 ? "less than 0.1" : text);
 	sqlite3_free(text);
 }
 
@@ -353,6 +353,7 @@ int monday_read(struct fleet *f, int64_t until, struct monday *ret_m, struct err
 	int64_t kept_from = fleet_kept_from(f);
 	if (kept_from > 0 && m.from < kept_from)
 		return fail(e, -ENODATA, "%s: jobs of that week were let go", f->path);
+	m.jobs = sum_of_week(f, &m, "jobs");
 	m.core_hours = sum_of_week(f, &m, "core_hours");
 	int rc = ask(f, &m, &all, e);
 	if (rc == 0)
@@ -373,7 +374,7 @@ int64_t monday_last(struct fleet *f, int64_t now)
 {
 	int64_t monday = monday_before(now);
 	int64_t last = (int64_t)fleet_number(f, "SELECT max(day)+1 FROM day_sums", 0) * FLEET_SECONDS_PER_DAY;
-	return last < monday ? last : monday;
+	return last > 0 && last < monday ? last : monday;
 }
 
 int monday_keep(struct fleet *f, int64_t until, struct error *e)

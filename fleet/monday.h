@@ -33,6 +33,7 @@ struct monday_old {
 
 struct monday {
 	int64_t from, until; /* seconds since 1970 */
+	double jobs;	     /* of the week */
 	double core_hours;   /* of all jobs of the week */
 	double saving;	     /* of them, at most: sentences overlap */
 	VEC(struct monday_sentence) sentences;

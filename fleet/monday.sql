@@ -21,6 +21,7 @@ WITH v AS MATERIALIZED (
 named AS (SELECT base AS name, count(DISTINCT program) AS programs FROM v GROUP BY base),
 w AS MATERIALIZED ( -- where several programs have a name, by their paths
 	SELECT v.*, CASE programs WHEN 1 THEN base ELSE path END AS code FROM v JOIN named n ON n.name=v.base),
+week AS (SELECT 'from ' || date(?1, 'unixepoch') || ' to ' || date(?2-1, 'unixepoch') AS days), -- letters are read later
 hung AS (
 	SELECT who, recipient, path, code, dear, number, job_page, count(*) AS n, total(hung_core_hours) AS hours, max(hung_core_hours)
 	FROM w WHERE hung_core_hours>0 GROUP BY user, program),
@@ -41,8 +42,9 @@ changed_users AS ( -- with programs that did not change
 	SELECT c.by_much, c.since, w.who, w.recipient, w.dear, w.user_page, -c.change*total(w.ran) AS hours
 	FROM changed c JOIN w ON w.user=c.program AND w.start>=c.day*86400
 	WHERE c.kind=1 AND w.program NOT IN (SELECT program FROM changes) GROUP BY c.program),
-users AS (
-	SELECT user, who, recipient, dear, user_page, total(ran) AS hours, total(core_hours*useful) AS useful,
+users AS ( -- hours: of which it is known how much was useful
+	SELECT user, who, recipient, dear, user_page, total(ran) FILTER (WHERE useful IS NOT NULL) AS hours,
+		total(core_hours*useful) AS useful,
 		total(idle_core_hours) AS idle, total(core_hours) AS whole
 	FROM w WHERE user>0 GROUP BY user),
 everybody AS (SELECT total(hours) AS hours, total(useful) AS useful FROM users),
@@ -73,9 +75,10 @@ losers AS ( -- with the job of theirs that lost most
 SELECT 1 AS place, 0 AS least,
 	'hung ' || who || ' ' || path AS key, recipient, hours,
 	printf('%s of %s (%s, %d job%s)', said(hours), who, code, n, CASE n WHEN 1 THEN '' ELSE 's' END) AS item,
-	dear || printf('last week %d of your jobs of %s hung: from some moment on none of their ranks advanced, until they were ended. '
+	dear || printf('in the week %s, %d of your jobs of %s hung: from some moment on none of their ranks advanced, until they were ended. '
 		|| 'That took %s core-hours. The report of each job says which ranks waited for what; while a job runs, '
-		|| '`mpitrace live JOB` shows it. The one that lost most is job %s.', n, code, said(hours), number) AS letter,
+		|| '`mpitrace live JOB` shows it. The one that lost most is job %s.',
+		(SELECT days FROM week), n, code, said(hours), number) AS letter,
 	job_page AS link, 'hung ' || who || ' ' || path AS covers, '' AS mostly
 FROM hung
 UNION ALL
@@ -90,9 +93,10 @@ SELECT 2, 0, 'node ' || name, '', hours,
 FROM nodes
 UNION ALL
 SELECT 3, 0, 'program changed ' || path, recipient, all_hours, printf('%s by %s since %s', code, by_much, since),
-	dear || printf('since %s %s is %s less efficient than before, for the same users and numbers of ranks. Last week that cost '
+	dear || printf('since %s %s is %s less efficient than before, for the same users and numbers of ranks. In the week %s that cost '
 		|| '%s core-hours, and you run it most. What was changed then: the program, its input, the MPI library, a module?',
-		since, code, by_much, said(all_hours)), user_page, path, ''
+		since, code, by_much,
+		(SELECT days FROM week), said(all_hours)), user_page, path, ''
 FROM changed_programs
 UNION ALL
 SELECT 4, 0,
@@ -103,22 +107,25 @@ FROM changed_users
 UNION ALL
 SELECT 5, 0.0002, 'little useful ' || who, recipient,
 	hours*others-useful, printf('%s, whose ranks computed in %.0f %% of their %s core-hours', who, share*100, said(hours)),
-	dear || printf('of %s core-hours that ranks of yours ran for last week, %.0f %% went into computing; of those of all other users, '
+	dear || printf('of %s core-hours that ranks of yours ran for in the week %s, %.0f %% went into computing; of those of all other users, '
 		|| '%.0f %%. The reports of your jobs say what the ranks waited for. Fewer ranks may do the same work in nearly the same time.',
-		said(hours), share*100, others*100), user_page, 'user ' || who, ''
+		said(hours),
+		(SELECT days FROM week), share*100, others*100), user_page, 'user ' || who, ''
 FROM useful WHERE share<others/2
 UNION ALL
 SELECT 6, 0.0002, 'idle ' || who, recipient, idle,
 	printf('%s of %s', said(idle), who),
-	dear || printf('last week your jobs held processors for %s core-hours on which none of their ranks ran, %.0f %% of what they '
-		|| 'had. More ranks, threads (--cpus-per-task) or a smaller allocation would use them.', said(idle), idle/whole*100),
+	dear || printf('in the week %s your jobs held processors for %s core-hours on which none of their ranks ran, %.0f %% of what they '
+		|| 'had. More ranks, threads (--cpus-per-task) or a smaller allocation would use them.',
+		(SELECT days FROM week), said(idle), idle/whole*100),
 	user_page, 'idle ' || who, ''
 FROM users WHERE idle>0.05*whole
 UNION ALL
 SELECT 7, 0.001, 'program lost ' || l.path, o.recipient, l.hours,
 	printf('%s lost %s of %s core-hours, most to %s.', l.code, said(l.hours), said(l.whole), k.cause),
-	o.dear || printf('last week jobs of %s lost %s of %s core-hours, most to %s; nobody''s lost more than yours. The report of the job '
-		|| 'of yours that lost most says where, and what to try: job %s.', l.code, said(l.hours), said(l.whole), k.cause, o.number),
+	o.dear || printf('in the week %s jobs of %s lost %s of %s core-hours, most to %s; nobody''s lost more than yours. The report of the job '
+		|| 'of yours that lost most says where, and what to try: job %s.',
+		(SELECT days FROM week), l.code, said(l.hours), said(l.whole), k.cause, o.number),
 	o.job_page, l.path, CASE WHEN o.most>l.hours/2 THEN 'user ' || o.who ELSE '' END
 FROM lost l JOIN causes k ON k.program=l.program JOIN losers o ON o.program=l.program
 UNION ALL

@@ -89,17 +89,19 @@ void monday_put_mail(const struct monday *m, const char *url, FILE *out)
 	day_of(m->until - 1, until);
 	monday_hours(m->saving, saving);
 	monday_hours(m->core_hours, all);
-	fprintf(out,
-		"Subject: MPI from %s to %s: up to %s of %s core-hours could be saved\nMIME-Version: 1.0\n"
-		"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n",
-		from, until, saving, all);
+	fprintf(out, "Subject: MPI from %s to %s: ", from, until);
+	if (m->jobs > 0)
+		fprintf(out, "up to %s of %s core-hours could be saved\n", saving, all);
+	else
+		fputs("no job of that week is known\n", out);
+	fputs("MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n", out);
 	for (size_t i = 0; i < m->sentences.n; i++) {
 		char before[24];
 		snprintf(before, sizeof(before), "%zu. ", i + 1);
 		put_wrapped(out, before, "    ", m->sentences.at[i].text);
 	}
 	if (m->sentences.n == 0)
-		fputs("Nothing stands out.\n", out);
+		fputs(m->jobs > 0 ? "Nothing stands out.\n" : "No job of that week is known.\n", out);
 	if (m->old.n > 0)
 		fputs("\nWhat was said before:\n\n", out);
 	for (size_t i = 0; i < m->old.n; i++)

@@ -271,7 +271,9 @@ static void put_job(struct fleet_page *g, sqlite3_stmt *r, bool link_it)
 	put_cell(g, fmt_count(sqlite3_column_double(r, 6)), sqlite3_column_double(r, 6));
 	put_cell(g, fmt_hours(hours), hours);
 	put(&g->p, "<td class=\"wide\">");
-	put_time_bar(&g->p, useful, (hours > 0 ? sqlite3_column_double(r, 18) / hours : 1) - useful, wait, 1);
+	bool known = sqlite3_column_type(r, 10) != SQLITE_NULL;
+	double ran = hours > 0 ? sqlite3_column_double(r, 18) / hours : 1;
+	put_time_bar(&g->p, useful, known ? ran - useful : wait, wait, 1);
 	put(&g->p, "</td>");
 	put_cell(g, fmt_ratio(parallel), parallel);
 	put_cell(g, fmt_hours(sqlite3_column_double(r, 14)), sqlite3_column_double(r, 14));

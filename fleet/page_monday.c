@@ -85,9 +85,13 @@ void page_monday(struct fleet_page *g)
 	    "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet \xc2\xb7 <b>%s</b> to <b>%s</b></p>\n<h1>",
 	    fmt_day((double)m.from / FLEET_SECONDS_PER_DAY).s,
 	    fmt_day((double)(m.until - 1) / FLEET_SECONDS_PER_DAY).s);
-	put(&g->p, "Up to %s of %s core-hours could be saved.</h1></div>\n", fmt_hours_said(m.saving).s,
-	    fmt_hours_said(m.core_hours).s);
-	put_sentences(g, &m);
+	if (m.jobs > 0)
+		put(&g->p, "Up to %s of %s core-hours could be saved.</h1></div>\n", fmt_hours_said(m.saving).s,
+		    fmt_hours_said(m.core_hours).s);
+	else
+		put(&g->p, "No job of that week is known.</h1></div>\n");
+	if (m.jobs > 0)
+		put_sentences(g, &m);
 	if (m.old.n > 0)
 		put_old(g, &m);
 	fleet_end(g);

@@ -70,6 +70,13 @@ static double hung_hours(const struct fleet_page *g)
 	return fleet_number(g->site->f, "SELECT total(hung) FROM outcomes", 0);
 }
 
+/* Of jobs of which it is not known how much of their time was useful: in no sum but that of core-hours. */
+static double unknown_hours(const struct fleet_page *g)
+{
+	return fleet_number(g->site->f,
+			    "SELECT total(core_hours*(1-wait)-idle_core_hours) FROM jobs WHERE useful IS NULL", 0);
+}
+
 /* How the jobs ended, and what of their time passed when nobody advanced any more. */
 static void put_outcomes(struct fleet_page *g)
 {
@@ -117,7 +124,8 @@ static void put_masthead(struct fleet_page *g)
 	double hung = s.hours > 0 ? hung_hours(g) : 0;
 	if (hung > 0)
 		put(&g->p, ", %s of them hung", fmt_share(hung / s.hours).s);
-	double idle = s.hours > 0 ? s.hours - s.useful - s.mpi - s.wait : 0;
+	double unknown = unknown_hours(g);
+	double idle = s.hours > 0 ? s.hours - s.useful - s.mpi - s.wait - unknown : 0;
 	if (idle > IDLE_SAID * s.hours)
 		put(&g->p, "; %s were allocated without a rank", fmt_share(idle / s.hours).s);
 	if (s.hours > 0)
@@ -129,7 +137,8 @@ static void put_masthead(struct fleet_page *g)
 	put(&g->p, "<dl class=\"figures\">\n");
 	put_figure(g, fmt_count(s.jobs), "steps of jobs");
 	put_figure(g, fmt_hours_said(s.hours), "core-hours");
-	put_figure(g, fmt_share(s.hours > 0 ? s.useful / s.hours : NAN), "of them useful: outside MPI");
+	put_figure(g, fmt_share(s.hours > unknown ? s.useful / (s.hours - unknown) : NAN),
+		   "of them useful: outside MPI");
 	put_figure(g, fmt_hours_said(s.loss), "core-hours lost to the first issue of each job");
 	put(&g->p, "</dl>\n</div>\n");
 }

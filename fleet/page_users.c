@@ -5,16 +5,17 @@
 
 void put_least_useful(struct fleet_page *g)
 {
-	sqlite3_stmt *row =
-		ask(g,
-		    "WITH u AS (SELECT user, total(core_hours) AS hours, total(useful) AS useful FROM user_programs"
-		    " WHERE user>0 GROUP BY user), a AS (SELECT total(hours) AS hours, total(useful) AS useful FROM u)"
-		    " SELECT u.user, n.name, u.hours, u.useful/u.hours, (a.useful-u.useful)/(a.hours-u.hours) AS others"
-		    " FROM u, a JOIN names n ON n.id=u.user WHERE u.hours>0 AND a.hours>u.hours"
-		    " ORDER BY u.hours*others-u.useful DESC LIMIT 1",
-		    0);
+	sqlite3_stmt *row = ask(
+		g,
+		"WITH u AS (SELECT user, total(useful+mpi+wait) AS hours, total(useful) AS useful FROM user_programs"
+		" WHERE user>0 GROUP BY user), a AS (SELECT total(hours) AS hours, total(useful) AS useful FROM u)"
+		" SELECT u.user, n.name, u.hours, u.useful/u.hours, (a.useful-u.useful)/(a.hours-u.hours) AS others"
+		" FROM u, a JOIN names n ON n.id=u.user WHERE u.hours>0 AND a.hours>u.hours"
+		" ORDER BY u.hours*others-u.useful DESC LIMIT 1",
+		0);
 	if (next(g, row) && sqlite3_column_double(row, 3) < sqlite3_column_double(row, 4) - STANDS_OUT) {
-		put(&g->p, "<p class=\"cause\">Of %s core-hours of ", fmt_hours_said(sqlite3_column_double(row, 2)).s);
+		put(&g->p, "<p class=\"cause\">Of %s core-hours that were spent by ranks of ",
+		    fmt_hours_said(sqlite3_column_double(row, 2)).s);
 		put_named(g, "user", sqlite3_column_int64(row, 0), text_of(row, 1));
 		put(&g->p, " %s were useful; of everybody else's, %s.</p>\n",
 		    fmt_share(sqlite3_column_double(row, 3)).s, fmt_share(sqlite3_column_double(row, 4)).s);

@@ -177,9 +177,10 @@ struct mpic_events {
 
 /* Start on a payload, which must stay until the last event. *ret_count = number of events. 0, -EBADMSG or -ENOMEM. */
 int mpic_events_begin(struct mpic_events *it, struct cursor payload, uint32_t *ret_count);
-/* From the first MPIC_EVENTS_HEAD_BYTES of a payload: how many events, and the exit of the event before the first. */
+/* From the first MPIC_EVENTS_HEAD_BYTES of a payload of len_bytes: how many events, and the exit of the event before
+ * the first. -EBADMSG also of more columns than it has room for. */
 #define MPIC_EVENTS_HEAD_BYTES 40u
-int mpic_events_peek(const void *payload, size_t len_bytes, uint32_t *ret_count, uint64_t *ret_begin_tick);
+int mpic_events_peek(const uint8_t *head, size_t len_bytes, uint32_t *ret_count, uint64_t *ret_begin_tick);
 /* mpic_events_next() of an event with words. */
 int mpic_events_words(struct mpic_events *it, struct mpic_event *ret_event);
 

@@ -262,11 +262,13 @@ void mpic_events_parts(const void *payload, size_t len_bytes, size_t *ret_number
 		*ret_bits_at = (size_t)bits_at;
 }
 
-int mpic_events_peek(const void *payload, size_t len_bytes, uint32_t *ret_count, uint64_t *ret_begin_tick)
+int mpic_events_peek(const uint8_t *head, size_t len_bytes, uint32_t *ret_count, uint64_t *ret_begin_tick)
 {
-	struct cursor c = cursor_over(payload, len_bytes);
+	struct cursor c = cursor_over(head, HEAD_BYTES);
 	struct head h;
 	if (rd_head(&c, &h) < 0)
+		return -EBADMSG;
+	if ((uint64_t)HEAD_BYTES + h.sig + h.extra + h.tables + h.symbols + h.others > len_bytes)
 		return -EBADMSG;
 	*ret_count = h.count;
 	*ret_begin_tick = h.begin_tick;

@@ -263,6 +263,8 @@ int mpic_read_head(const struct mpic_file *f, const struct mpic_block *b, uint8_
 {
 	uint8_t packed[HEAD_PACKED_BYTES];
 	size_t n = b->packed_len_bytes < sizeof(packed) ? b->packed_len_bytes : sizeof(packed);
+	if (b->raw_len_bytes / MPIC_INFLATE_RATIO_MAX > b->packed_len_bytes)
+		return -EBADMSG;
 	int rc = mpic_read_at(f->fd, b->payload_offset, packed, n);
 	return rc < 0 ? rc : pack_inflate_head(ret_bytes, len_bytes, (struct span){packed, n});
 }

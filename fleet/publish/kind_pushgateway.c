@@ -7,6 +7,7 @@
 #include "fleet/job.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -92,8 +93,8 @@ static int add_with(struct totals *t, const struct fleet_job *j, bool others)
 {
 	_cleanup_buf_ struct buf labels = {0};
 	put_labels(&labels, j, others, NULL);
-	const double values[] = {
-		1, !j->complete, j->core_hours, j->core_hours * j->useful, j->core_hours * j->wait, j->hung, j->idle};
+	double useful = isnan(j->useful) ? 0 : j->core_hours * j->useful;
+	const double values[] = {1, !j->complete, j->core_hours, useful, j->core_hours * j->wait, j->hung, j->idle};
 	int rc = buf_failed(&labels) ? -ENOMEM : 0;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]) && rc == 0; i++)
 		rc = add_to(t, metrics[i].name, (const char *)labels.data, values[i]);

@@ -189,9 +189,23 @@ static void sort_digit(struct batch *b, unsigned shift)
 	b->other.cap = cap;
 }
 
-/* Those of one time; there are few. */
+#define FEW 16u
+
+static int by_event(const void *a, const void *b, void *events)
+{
+	const struct order *x = a, *y = b;
+	const struct event *of = events;
+	int order = in_order(&of[x->at], &of[y->at]);
+	return order != 0 ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Those of one time; mostly there are few. */
 static void sort_equal(struct batch *b, size_t from, size_t to)
 {
+	if (to - from > FEW) {
+		qsort_r(b->order.at + from, to - from, sizeof(*b->order.at), by_event, b->events.at);
+		return;
+	}
 	for (size_t i = from + 1; i < to; i++) {
 		struct order x = b->order.at[i];
 		size_t k = i;

@@ -11,6 +11,7 @@
 #define WINDOW_EVENTS_MIN 65536u     /* of all ranks: what a chunk says once must not weigh with few of them */
 #define WINDOW_EVENTS_MAX (1u << 20) /* of all ranks: it is as many that memory must hold */
 #define SLICE_EVENTS_OF_RANK 8u	     /* and each rank: coming to it costs as much as some events */
+#define SLICES_MAX (1u << 24)	     /* only what claims more than it can have has so many */
 #define SLICE_EVENTS 16384u /* that all ranks should have in a slice, of several hundred bytes each while they pass */
 
 /* ---- clocks ---- */
@@ -154,7 +155,7 @@ static int look_at_lane(struct lane *l, struct rates *r)
 		uint32_t count;
 		uint64_t tick;
 		if (mpic_read_head(l->file, b, head, sizeof(head)) < 0 ||
-		    mpic_events_peek(head, sizeof(head), &count, &tick) < 0)
+		    mpic_events_peek(head, b->raw_len_bytes, &count, &tick) < 0)
 			continue;
 		int64_t at = lane_ns(l, tick);
 		r->from_ns = at < r->from_ns ? at : r->from_ns;
@@ -209,8 +210,9 @@ static int cut(struct stream *st, struct rates *r)
 	for (size_t i = 0; i + 1 < r->list.n && code == 0; i++) {
 		double now = (double)r->list.at[i].at_ns, end = (double)r->list.at[i + 1].at_ns;
 		rate += r->list.at[i].more;
-		while (rate > 0 && passed + rate * (end - now) >= target && code == 0) {
-			now += (target - passed) / rate;
+		while (rate > 0 && passed + rate * (end - now) >= target && st->nslices < SLICES_MAX && code == 0) {
+			double next = now + (target - passed) / rate;
+			now = next > now ? next : end; /* late times are coarse */
 			passed = 0;
 			code = add_window(st, &cap, (int64_t)now);
 		}

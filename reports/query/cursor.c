@@ -192,7 +192,8 @@ static void narrow_groups(struct cursor *c, const struct mpix_file *f)
 {
 	uint32_t first, end;
 	mpix_group_ranks(f, 0, &first, &end);
-	int64_t width = end - first, last = c->rank.high / width + 1;
+	int64_t width = end - first, most = mpix_info(f)->ranks - 1;
+	int64_t last = (c->rank.high < most ? c->rank.high : most) / width + 1;
 	if (c->rank.low > c->rank.high || c->rank.high < 0) {
 		c->first_group = c->end_group;
 		return;

@@ -42,6 +42,24 @@ import json, sys
 d = json.load(sys.stdin)
 assert d["schema"] == "mpitrace/doctor/1" and d["bad"] == 0 and len(d["checks"]) > 8, d
 assert all(set(c) == {"check", "status", "what", "next"} for c in d["checks"]), d'
+# Of several slurmds the worst is said, and of a plugin that is not there no time.
+cp "$(command -v sleep)" "$dir/slurmd"
+"$dir/slurmd" 300 &
+older=$!
+trap 'kill $slurmds; rm -rf "$dir"' EXIT
+slurmds=$older
+expect 0 'ok +slurmd +slurmd .pid [0-9]+. was started after the plugin was installed'
+sleep 2
+chmod 0755 "$dir/mpitrace.so"
+"$dir/slurmd" 300 &
+slurmds="$older $!"
+expect 0 "warn +slurmd +slurmd .pid $older. is older than the plugin"
+plugstack "optional $dir/none/mpitrace.so spool=/var/spool/mpitrace $places"
+expect 1 'ok +slurmd +slurmd .pid [0-9]+. has no plugin to load: .*none/mpitrace.so is not there'
+kill $slurmds
+wait $slurmds 2>/dev/null || true
+trap 'rm -rf "$dir"' EXIT
+plugstack "optional $dir/mpitrace.so spool=/var/spool/mpitrace $places"
 # The policy, which the plugin's arguments may name: then it must be there.
 [ -e /etc/mpitrace ] || expect 0 'ok +policy .*does not exist'
 mkdir "$dir/site"

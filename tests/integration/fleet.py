@@ -412,6 +412,17 @@ def mailed(t, place):
     said, text = mail([dict(r, program='/home/u%d/a.out' % (i % 3)) for i, r in enumerate(week[:60])])
     lost = [s['text'] for s in said['sentences'] if s['kind'] == 'program lost']
     t.check('programs of one name are told apart by their paths', len(lost) == 3 and len({s.split()[0] for s in lost}) == 3 and all(s.startswith('/home/u') for s in lost), lost)
+    t.check('letters say which week it was', 'in the week from 2025-03-24 to 2025-03-30' in ' '.join(text.split()) and 'last week' not in text, text[:800])
+    said, text = mail([])
+    t.check('of a week without jobs it is said that none is known', 'No job of that week is known.' in text and 'less than 0.1' not in text and 'Nothing' not in text, text)
+    fleet('report', '--db', db, '-o', place + '/none', '--days', '0', '--jobs', '0')
+    with open(place + '/none/monday.html', encoding='utf-8') as f:
+        page = f.read()
+    t.check('and on the page, of no week before there were jobs', 'No job of that week is known.' in page and not re.search('19[67][0-9]-', page), page[:3000])
+    unknown = dict(week[0], id='unknown', user='unknown', core_hours=5000, share=dict.fromkeys(week[0]['share']))
+    said, text = mail([unknown] + [dict(r, user='known', share={'useful': 0.3, 'mpi': 0.7, 'wait': 0.1}) for r in week[:20]])
+    t.equal('nobody is blamed by jobs of which it is not known what was useful', [s for s in said['sentences'] if s['kind'] == 'little useful'], [])
+    t.equal('it is not known either of the job', ask(db, "select useful from job_list where user='unknown'"), [{'useful': None}])
     idle = [dict(r, user='idler', hours=dict(r['hours'], idle=0.8 * r['core_hours'])) if i % 2 else r for i, r in enumerate(week[:200])]
     said, text = mail(idle)
     sums = ask(db, 'select total(core_hours * (1 - useful)) as h from jobs')[0]['h']

@@ -88,7 +88,7 @@ def main():
     t.equal('nothing before it was', early, [])
     t.equal('nor when it has been repaired', [m for m in named if m in known and named[m][-1] > known[m][1] + 7], [])
     hung = [(text_of(day), n, [s for s in out['sentences'] if s['kind'] == 'hung']) for day, out, n in said]
-    count = lambda sentences: sum(int(re.search(r'last week (\d+) of your jobs', ' '.join(l['text'].split()))[1]) for s in sentences for l in s['letters'])
+    count = lambda sentences: sum(int(re.search(r'in the week from [-\d]+ to [-\d]+, (\d+) of your jobs', ' '.join(l['text'].split()))[1]) for s in sentences for l in s['letters'])
     t.equal('each job that hung is told to its user', [(day, n, count(s)) for day, n, s in hung if count(s) != n or n < 15], [])
     t.check('never more than ten sentences', max(len(out['sentences']) for _, out, _ in said) <= 10)
     t.equal('nor more to save than there was', [text_of(day) for day, out, _ in said if not 0 < out['could_be_saved'] < out['core_hours']], [])

@@ -159,6 +159,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         mpix = generated(directory, 'irregular', '--pattern', 'irregular', '--ranks', '20', '--nodes', '3', '--events-per-rank', '2500')
         same(t, 'irregular', mpix, directory)
+        same(t, 'one rank', generated(directory, 'alone', '--pattern', 'irregular', '--ranks', '1', '--nodes', '1', '--events-per-rank', '500'), directory)
         answers(t, directory)
         hostile(t, mpix, directory)
         forms(t, mpix, directory)

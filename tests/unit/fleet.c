@@ -207,6 +207,33 @@ Test(fleet_db, sums_follow_whatever_is_done_to_jobs)
 	fleet_close(&f);
 }
 
+/* As of a job that was killed before its tracer wrote anything but totals. */
+Test(fleet_db, what_is_not_known_to_be_useful_is_in_no_sum_of_it)
+{
+	static const char text[] =
+		"{\"schema\":\"mpitrace/job/2\",\"id\":\"x\",\"user\":\"u9\",\"ranks\":8,\"core_hours\":100,"
+		"\"start\":\"2025-03-01T11:00:00Z\",\"elapsed_s\":3600,\"hung_core_hours\":50,"
+		"\"share\":{\"useful\":null,\"mpi\":null,\"wait\":null}}";
+	struct error e = {""};
+	struct fleet f = opened(FLEET_CREATE);
+	add_jobs(&f, 4);
+	struct ingest *g = ingest_begin(&f, NULL, NULL, &e);
+	cr_assert_eq(ingest_record(g, text, sizeof(text) - 1, "test", NULL, &e), 0, "%s", e.text);
+	cr_assert_eq(ingest_commit(g, &e), 0, "%s", e.text);
+	ingest_end(g);
+	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM job_list WHERE useful IS NULL", 0), 1);
+	cr_expect_eq(fleet_number(&f, "SELECT total(core_hours) FROM days", 0), 4 * 8 + 100);
+	cr_expect_eq(fleet_number(&f, "SELECT total(useful) FROM days", 0), 4 * 8 * 0.75);
+	cr_expect_eq(fleet_number(&f, "SELECT total(mpi) FROM days", 0), 4 * 8 * 0.125);
+	cr_expect_eq(fleet_number(&f, "SELECT total(wait) FROM days", 0), 4 * 8 * 0.125 + 50);
+	cr_expect_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
+	cr_expect_eq(fleet_check(&f, &e), 0, "%s", e.text);
+	cr_expect_eq(fleet_run(&f, "DELETE FROM jobs WHERE useful IS NULL", &e), 0);
+	cr_expect_eq(fleet_check(&f, &e), 0, "%s", e.text);
+	cr_expect_eq(fleet_number(&f, "SELECT total(wait) FROM days", 0), 4 * 8 * 0.125);
+	fleet_close(&f);
+}
+
 /* ---- records ---- */
 
 Test(record, what_is_no_analysis_makes_none)

@@ -5,6 +5,7 @@
 #include "format/mpic_block.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -115,4 +116,21 @@ Test(mpic_hostile, blocks_that_claim_each_other_are_given_up, .init = make_file,
 Test(mpic_hostile, a_crowd_of_headers_costs_a_glance_each, .init = make_file, .fini = remove_file, .timeout = 60)
 {
 	open_crowd(1);
+}
+
+Test(mpic_hostile, a_head_claims_no_more_than_its_payload_has_room_for)
+{
+	_cleanup_buf_ struct buf payload = {0};
+	struct mpic_columns columns = {0};
+	uint32_t count;
+	uint64_t tick;
+	mpic_columns_begin(&columns, 7);
+	for (unsigned i = 0; i < 100; i++)
+		mpic_columns_put(&columns, &(struct mpic_event){.enter_tick = 100 * i + 7, .exit_tick = 100 * i + 9});
+	mpic_columns_payload(&columns, &payload);
+	mpic_columns_done(&columns);
+	cr_assert_eq(mpic_events_peek(payload.data, payload.len_bytes, &count, &tick), 0);
+	cr_expect(count == 100 && tick == 7, "%u at %llu", count, (unsigned long long)tick);
+	for (size_t len = 0; len < MPIC_EVENTS_HEAD_BYTES + 100; len++)
+		cr_expect_eq(mpic_events_peek(payload.data, len, &count, &tick), -EBADMSG, "%zu", len);
 }

@@ -93,6 +93,13 @@ struct claim {
 	void (*put)(struct buf *out, uint32_t i);
 };
 
+static void write_bytes(const char *path, const struct buf *bytes)
+{
+	FILE *to = fopen(path, "w");
+	fwrite(bytes->data, 1, bytes->len_bytes, to);
+	fclose(to);
+}
+
 /* The file as it is, its blocks followed by those of the claim. */
 static void add_claims(const char *path, const struct claim *c)
 {
@@ -114,9 +121,7 @@ static void add_claims(const char *path, const struct claim *c)
 		c->put(&raw, i);
 		cr_assert_eq(mpic_append_block(&out, &b, raw.data, raw.len_bytes, 9, &e), 0);
 	}
-	FILE *to = fopen(path, "w");
-	fwrite(out.data, 1, out.len_bytes, to);
-	fclose(to);
+	write_bytes(path, &out);
 }
 
 /* Blocks of a few bytes whose contents claim gigabytes. */
@@ -179,4 +184,48 @@ Test(hostile, of_more_reasons_than_are_said_their_ranks_are_counted)
 	cr_expect(says(root, "more such reasons, of 1 rank that lost single events"));
 	cJSON_Delete(root);
 	remove_directory(dir);
+}
+
+/* The first block of events claims to have so many, late, and has so many bytes for them. */
+static void claim_events(const char *path, uint32_t count, uint32_t more_bytes, uint64_t late_ticks)
+{
+	struct mpic_file f;
+	struct error e = {0};
+	_cleanup_buf_ struct buf out = {0};
+	cr_assert_eq(mpic_open(path, &f, &e), 0);
+	mpic_append_magic(&out, f.id);
+	for (size_t b = 0; b < f.nblocks; b++) {
+		_cleanup_buf_ struct buf raw = {0};
+		cr_assert_eq(mpic_read(&f, &f.blocks[b], &raw, &e), 0);
+		if (f.blocks[b].kind == MPIC_EVENTS && late_ticks > 0) {
+			uint64_t tick;
+			memcpy(&tick, raw.data + 32, sizeof(tick));
+			tick += late_ticks;
+			late_ticks = 0;
+			memcpy(raw.data, &count, sizeof(count));
+			memcpy(raw.data + 8, &count, sizeof(count)); /* bytes of signatures */
+			memcpy(raw.data + 32, &tick, sizeof(tick));
+			memset(buf_reserve(&raw, more_bytes), 0, more_bytes);
+			raw.len_bytes += more_bytes;
+		}
+		cr_assert_eq(mpic_append_block(&out, &f.blocks[b], raw.data, raw.len_bytes, 1, &e), 0);
+	}
+	mpic_close(&f);
+	write_bytes(path, &out);
+}
+
+/* So late that a nanosecond is too coarse for where they would be cut. */
+Test(hostile, events_that_a_head_claims_are_cut_in_an_end, .timeout = 60)
+{
+	static const struct {
+		uint32_t count, more_bytes;
+	} claims[] = {{UINT32_MAX, 0}, {8u << 20, 8u << 20}};
+	for (size_t c = 0; c < sizeof(claims) / sizeof(claims[0]); c++) {
+		char *dir = written();
+		claim_events(in(dir, "n0.mpic"), claims[c].count, claims[c].more_bytes, UINT64_C(1) << 51);
+		cJSON *root = analyse(dir);
+		cr_expect(cJSON_IsFalse(node_at(root, "coverage.complete")), "claim %zu", c);
+		cJSON_Delete(root);
+		remove_directory(dir);
+	}
 }

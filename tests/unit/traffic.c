@@ -110,6 +110,24 @@ Test(traffic, each_message_has_a_send_and_a_receive_and_events_count_from_0, .in
 	trace_done(t);
 }
 
+/* Nanoseconds are coarse, and a trace may say of all its calls that they took none. */
+Test(traffic, many_events_of_one_moment_are_sorted_in_time, .init = make_directory, .fini = remove_directory,
+     .timeout = 30)
+{
+	struct trace_shape shape = {.ranks = RANKS, .events = 400, .links = 300000, .windows = 1, .runtime_ns = 10};
+	struct plain_trace *t = trace_make(&shape);
+	struct last l = {0};
+	struct traffic_visitor visitor = {&l, see_end, see_part};
+	struct mpix_file *f;
+	struct error e;
+	cr_assert_eq(plain_write(path_of("t.mpix"), t, "{}", &e), 0, "%s", e.text);
+	cr_assert_eq(mpix_open(path_of("t.mpix"), &f, &e), 0, "%s", e.text);
+	cr_assert_eq(traffic_read(f, "t.mpix", &visitor, &e), 0, "%s", e.text);
+	mpix_close(f);
+	cr_assert_eq(l.sends, t->nlinks);
+	trace_done(t);
+}
+
 /* ---- super epochs ---- */
 
 #define EPOCHS 400u
