@@ -1,8 +1,8 @@
 #!/bin/bash
 # check.sh - install what the tests need, build, run all tests, end with one line "N passed, N failed".
 # In: Debian 12, root or sudo.  Out: build-check, build-asan; exit code 0 only when nothing failed.
-# What only compiles runs beside the tests, in time that nobody else wants; sanitizers and Debian 13 beside the browser's. Not beside
-# Slurm's: agents and reports of that are of the idle class.
+# What only compiles runs beside the tests, in time that nobody else wants; sanitizers beside the browser's. Not beside Slurm's:
+# agents and reports of that are of the idle class; nor beside Debian 13's: they time what waits.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
@@ -167,9 +167,8 @@ slurm_soak() {
 		a_site_with_accounting_has_its_rules_applied_and_its_records_unchanged
 }
 
-# Build, tracer and ten claims of Slurm in a root of Debian 13; skipped with its reason where none can be made. Its build only computes.
+# Build, tracer and ten claims of Slurm in a root of Debian 13; skipped with its reason where none can be made.
 check_debian13() {
-	renice -n 5 -p "$BASHPID" >>"$LOG" 2>&1 || true
 	step "the same on Debian 13"
 	script_suite debian13 "$REPO/contrib/check_on.sh" trixie
 }
@@ -335,9 +334,10 @@ main() {
 		check_slurm
 		step "waiting for what compiles"
 		end
-		begin check_sanitizers check_debian13
+		begin check_sanitizers
 		check_browser
 		end
+		check_debian13
 	fi
 	[ "$TIER" != soak ] || check_packages
 	summary
