@@ -2,21 +2,6 @@
  * release has it, a new one is added. */
 #include "fleet/migrations.h"
 
-/* As two migrations make it; what a migration was, it stays. */
-/* clang-format off */
-#define JOB_LIST \
-	"CREATE VIEW job_list AS SELECT j.id, j.key, c.name AS cluster, j.job, u.name AS user," \
-	" a.name AS account, t.name AS partition, p.name AS program, b.name AS build_id, m.name AS mpi, j.nodes," \
-	" j.ranks, datetime(j.start, 'unixepoch') AS start, j.elapsed_s, j.core_hours, j.useful, j.wait, j.parallel," \
-	" j.load_balance, i.name AS issue, j.loss_core_hours, j.complete, j.hung_core_hours, j.state," \
-	" j.idle_core_hours, j.name, j.qos, j.array_job_id, j.array_task_id, j.het_job_id, j.het_offset," \
-	" datetime(j.submit, 'unixepoch') AS submit, datetime(j.\"end\", 'unixepoch') AS \"end\", j.exit_code," \
-	" j.signal, j.tasks, j.alloc_cpus, j.gpus, j.req_mem_bytes, j.max_rss_bytes, j.energy_j FROM jobs j" \
-	" JOIN names c ON c.id=j.cluster JOIN names u ON u.id=j.user JOIN names a ON a.id=j.account" \
-	" JOIN names t ON t.id=j.partition JOIN names p ON p.id=j.program JOIN names b ON b.id=j.build" \
-	" JOIN names m ON m.id=j.mpi JOIN names i ON i.id=j.issue;"
-/* clang-format on */
-
 /* Sums by day are kept by triggers: whoever changes jobs, also by hand, changes them. A job counts on the day on which
  * it began. Hours of a sum are core-hours: useful, in MPI without waiting, waiting. */
 static const char sums_of[] =
@@ -154,7 +139,17 @@ static const char account[] =
 	"ALTER TABLE jobs ADD COLUMN exit_code INTEGER; ALTER TABLE jobs ADD COLUMN signal INTEGER;"
 	"ALTER TABLE jobs ADD COLUMN tasks INTEGER; ALTER TABLE jobs ADD COLUMN alloc_cpus INTEGER;"
 	"ALTER TABLE jobs ADD COLUMN gpus INTEGER; ALTER TABLE jobs ADD COLUMN req_mem_bytes INTEGER;"
-	"ALTER TABLE jobs ADD COLUMN max_rss_bytes INTEGER; ALTER TABLE jobs ADD COLUMN energy_j REAL;" JOB_LIST;
+	"ALTER TABLE jobs ADD COLUMN max_rss_bytes INTEGER; ALTER TABLE jobs ADD COLUMN energy_j REAL;"
+	"CREATE VIEW job_list AS SELECT j.id, j.key, c.name AS cluster, j.job, u.name AS user,"
+	" a.name AS account, t.name AS partition, p.name AS program, b.name AS build_id, m.name AS mpi, j.nodes,"
+	" j.ranks, datetime(j.start, 'unixepoch') AS start, j.elapsed_s, j.core_hours, j.useful, j.wait, j.parallel,"
+	" j.load_balance, i.name AS issue, j.loss_core_hours, j.complete, j.hung_core_hours, j.state,"
+	" j.idle_core_hours, j.name, j.qos, j.array_job_id, j.array_task_id, j.het_job_id, j.het_offset,"
+	" datetime(j.submit, 'unixepoch') AS submit, datetime(j.\"end\", 'unixepoch') AS \"end\", j.exit_code,"
+	" j.signal, j.tasks, j.alloc_cpus, j.gpus, j.req_mem_bytes, j.max_rss_bytes, j.energy_j FROM jobs j"
+	" JOIN names c ON c.id=j.cluster JOIN names u ON u.id=j.user JOIN names a ON a.id=j.account"
+	" JOIN names t ON t.id=j.partition JOIN names p ON p.id=j.program JOIN names b ON b.id=j.build"
+	" JOIN names m ON m.id=j.mpi JOIN names i ON i.id=j.issue;";
 
 static const char sums_with_idle[] =
 	"CREATE TRIGGER job_added AFTER INSERT ON jobs BEGIN"
@@ -309,7 +304,17 @@ static const char not_known[] =
 	"CREATE VIEW job_details AS SELECT j.id, j.key, d.implementation AS mpi_implementation, d.version AS "
 	"mpi_version,"
 	" d.transports, d.modules, d.io_read_bytes, d.io_written_bytes, d.io_s FROM jobs j LEFT JOIN details d ON "
-	"d.job=j.id;" JOB_LIST
+	"d.job=j.id;"
+	"CREATE VIEW job_list AS SELECT j.id, j.key, c.name AS cluster, j.job, u.name AS user,"
+	" a.name AS account, t.name AS partition, p.name AS program, b.name AS build_id, m.name AS mpi, j.nodes,"
+	" j.ranks, datetime(j.start, 'unixepoch') AS start, j.elapsed_s, j.core_hours, j.useful, j.wait, j.parallel,"
+	" j.load_balance, i.name AS issue, j.loss_core_hours, j.complete, j.hung_core_hours, j.state,"
+	" j.idle_core_hours, j.name, j.qos, j.array_job_id, j.array_task_id, j.het_job_id, j.het_offset,"
+	" datetime(j.submit, 'unixepoch') AS submit, datetime(j.\"end\", 'unixepoch') AS \"end\", j.exit_code,"
+	" j.signal, j.tasks, j.alloc_cpus, j.gpus, j.req_mem_bytes, j.max_rss_bytes, j.energy_j FROM jobs j"
+	" JOIN names c ON c.id=j.cluster JOIN names u ON u.id=j.user JOIN names a ON a.id=j.account"
+	" JOIN names t ON t.id=j.partition JOIN names p ON p.id=j.program JOIN names b ON b.id=j.build"
+	" JOIN names m ON m.id=j.mpi JOIN names i ON i.id=j.issue;"
 	"CREATE INDEX jobs_not_known ON jobs(core_hours, wait, idle_core_hours) WHERE useful IS NULL; DELETE FROM "
 	"estimated;";
 
