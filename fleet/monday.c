@@ -374,7 +374,8 @@ int64_t monday_last(struct fleet *f, int64_t now)
 {
 	int64_t monday = monday_before(now);
 	int64_t last = (int64_t)fleet_number(f, "SELECT max(day)+1 FROM day_sums", 0) * FLEET_SECONDS_PER_DAY;
-	return last > 0 && last < monday ? last : monday;
+	bool had_some = last > 0 || fleet_kept_from(f) > 0; /* or they were let go, which is said */
+	return had_some && last < monday ? last : monday;
 }
 
 int monday_keep(struct fleet *f, int64_t until, struct error *e)
