@@ -3,10 +3,12 @@
 #include "cli/doctor.h"
 
 #include <dirent.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Of slurmd, else of srun, which wants a configuration for that: any will do, in a directory where nobody puts a
@@ -95,47 +97,52 @@ bool has_slurmd(void)
 	return has;
 }
 
-static long boot_time(void)
+static int64_t tick_ns(void)
 {
-	char line[256];
-	long seconds = 0;
-	FILE *f = fopen("/proc/stat", "re");
-	while (f != NULL && seconds == 0 && fgets(line, sizeof(line), f) != NULL)
-		sscanf(line, "btime %ld", &seconds);
-	if (f != NULL)
-		fclose(f);
-	return seconds;
+	return INT64_C(1000000000) / sysconf(_SC_CLK_TCK);
 }
 
-/* Seconds since 1970, 0 = unknown; proc(5), stat, field 22. */
-static long started(const char *pid)
+static int64_t now(clockid_t clock)
+{
+	struct timespec t;
+	return clock_gettime(clock, &t) == 0 ? t.tv_sec * INT64_C(1000000000) + t.tv_nsec : 0;
+}
+
+/* Nanoseconds since 1970, as exact as a tick, 0 = unknown; proc(5), stat, field 22. (btime there is of whole seconds: what
+ * was started right after the plugin was installed would seem to be older.) */
+static int64_t started(const char *pid)
 {
 	char path[300], line[1024] = "";
-	unsigned long long ticks = 0;
+	int64_t ticks = 0;
 	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
 	FILE *f = fopen(path, "re");
 	const char *at = f != NULL && fgets(line, sizeof(line), f) != NULL ? strrchr(line, ')') : NULL;
 	for (int field = 2; at != NULL && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	if (at != NULL)
-		ticks = strtoull(at, NULL, 10);
+		ticks = strtoll(at, NULL, 10);
 	if (f != NULL)
 		fclose(f);
-	return ticks > 0 ? boot_time() + (long)(ticks / (unsigned long)sysconf(_SC_CLK_TCK)) : 0;
+	return ticks > 0 ? now(CLOCK_REALTIME) - now(CLOCK_BOOTTIME) + ticks * tick_ns() : 0;
+}
+
+static bool is_before(int64_t since, const struct timespec *t)
+{
+	return since + 2 * tick_ns() < t->tv_sec * INT64_C(1000000000) + t->tv_nsec;
 }
 
 /* Only a start that is known is compared; of several, what is said is the worst. */
 static void look_at_slurmd(const char *pid, const char *plugin, const struct stat *st, struct verdict *v)
 {
 	struct verdict mine;
-	long since = started(pid);
+	int64_t since = started(pid);
 	if (st == NULL)
 		verdict_say(&mine, VERDICT_OK, NULL, "slurmd (pid %s) has no plugin to load: %s is not there", pid,
 			    plugin);
 	else if (since <= 0)
 		verdict_say(&mine, VERDICT_WARN, "restart slurmd, if that was before the plugin was installed",
 			    "it is not known when slurmd (pid %s) was started", pid);
-	else if (since < st->st_ctime)
+	else if (is_before(since, &st->st_ctim))
 		verdict_say(&mine, VERDICT_WARN, "restart slurmd: systemctl restart slurmd (running jobs stay)",
 			    "slurmd (pid %s) is older than the plugin: it keeps the old "
 			    "one loaded",

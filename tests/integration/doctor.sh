@@ -44,15 +44,19 @@ assert d["schema"] == "mpitrace/doctor/1" and d["bad"] == 0 and len(d["checks"])
 assert all(set(c) == {"check", "status", "what", "next"} for c in d["checks"]), d'
 # Of several slurmds the worst is said, and of a plugin that is not there no time.
 cp "$(command -v sleep)" "$dir/slurmd"
-"$dir/slurmd" 300 &
-older=$!
 trap 'kill $slurmds; rm -rf "$dir"' EXIT
-slurmds=$older
+slurmds=""
+start_slurmd() { # until exec() it has this script's name
+	"$dir/slurmd" 300 &
+	slurmds="$slurmds $!"
+	until grep -qx slurmd "/proc/$!/comm"; do sleep 0.01; done
+}
+start_slurmd
+older=$!
 expect 0 'ok +slurmd +slurmd .pid [0-9]+. was started after the plugin was installed'
-sleep 2
+sleep 0.1 # longer than the ticks by which the kernel tells starts
 chmod 0755 "$dir/mpitrace.so"
-"$dir/slurmd" 300 &
-slurmds="$older $!"
+start_slurmd
 expect 0 "warn +slurmd +slurmd .pid $older. is older than the plugin"
 plugstack "optional $dir/none/mpitrace.so spool=/var/spool/mpitrace $places"
 expect 1 'ok +slurmd +slurmd .pid [0-9]+. has no plugin to load: .*none/mpitrace.so is not there'
