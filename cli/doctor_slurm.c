@@ -1,4 +1,5 @@
 /* doctor_slurm.c - checks of the Slurm side: version, plugstack.conf, running slurmd. */
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Of slurmd, else of srun, which wants a configuration for that: any will do, in a directory where nobody puts a
@@ -102,12 +102,6 @@ static int64_t tick_ns(void)
 	return INT64_C(1000000000) / sysconf(_SC_CLK_TCK);
 }
 
-static int64_t now(clockid_t clock)
-{
-	struct timespec t;
-	return clock_gettime(clock, &t) == 0 ? t.tv_sec * INT64_C(1000000000) + t.tv_nsec : 0;
-}
-
 /* Nanoseconds since 1970, as exact as a tick, 0 = unknown; proc(5), stat, field 22. (btime there is of whole seconds: what
  * was started right after the plugin was installed would seem to be older.) */
 static int64_t started(const char *pid)
@@ -123,7 +117,7 @@ static int64_t started(const char *pid)
 		ticks = strtoll(at, NULL, 10);
 	if (f != NULL)
 		fclose(f);
-	return ticks > 0 ? now(CLOCK_REALTIME) - now(CLOCK_BOOTTIME) + ticks * tick_ns() : 0;
+	return ticks > 0 ? clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + ticks * tick_ns() : 0;
 }
 
 static bool is_before(int64_t since, const struct timespec *t)

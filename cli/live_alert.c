@@ -15,7 +15,7 @@
 #include <time.h>
 
 #define LOOK_NS 5000000000ll
-#define REST_TIMES 100	 /* a look takes a hundredth of the time at most */
+#define REST_TIMES 100	 /* looks take a hundredth of a processor at most */
 #define ALERT_LEAST_S 10 /* collect/standstill.h: STANDSTILL_LEAST_S */
 #define START_TIMES 2	 /* MPI_Init may take so many times as long as anything else */
 
@@ -146,6 +146,14 @@ static int begin(struct alerting *a, const char *policy_file, struct error *e)
 	return rc;
 }
 
+/* How long a look takes says how busy the processors are, on which ranks that hang may spin, not what it costs. */
+static void rest(int64_t took_ns, int64_t cpu_ns)
+{
+	int64_t ns = LOOK_NS > took_ns ? LOOK_NS : took_ns;
+	ns = ns > cpu_ns * REST_TIMES ? ns : cpu_ns * REST_TIMES;
+	nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+}
+
 int live_alert(const char *what, double after_s, const char *policy_file)
 {
 	struct alerting a = {.after_s = after_s < ALERT_LEAST_S ? ALERT_LEAST_S : after_s};
@@ -153,12 +161,10 @@ int live_alert(const char *what, double after_s, const char *policy_file)
 	enum found found = FOUND_WAITING;
 	int rc = begin(&a, policy_file, &e);
 	while (rc == 0 && found == FOUND_WAITING) {
-		int64_t began_ns = now_ns();
+		int64_t began_ns = now_ns(), began_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		rc = look(&a, what, &found, &e);
-		int64_t ns = (now_ns() - began_ns) * REST_TIMES;
-		ns = ns < LOOK_NS ? LOOK_NS : ns;
 		if (rc == 0 && found == FOUND_WAITING)
-			nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+			rest(now_ns() - began_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began_cpu_ns);
 	}
 	snapshot_done(&a.before);
 	site_outbox_done(&a.outbox);

@@ -89,10 +89,11 @@ static void set_limits(const struct child *c)
 		become_limited(RLIMIT_NPROC, 0);
 }
 
-static void be_idle(void)
+static void give_way(bool idle)
 {
 	struct sched_param p = {0};
-	sched_setscheduler(0, SCHED_IDLE, &p);
+	if (idle)
+		sched_setscheduler(0, SCHED_IDLE, &p);
 	setpriority(PRIO_PROCESS, 0, 19);
 }
 
@@ -103,8 +104,8 @@ static void run(const struct child *c, const char *as)
 		argv[3 + i] = (char *)c->args[i];
 	if (!detach_self(c->fds, c->nfds))
 		_exit(126);
-	if (c->idle)
-		be_idle();
+	if (c->nice || c->idle)
+		give_way(c->idle);
 	set_limits(c);
 	execve(c->program, argv, environment_clean());
 	_exit(127);

@@ -22,7 +22,8 @@ struct child {
 	uint64_t data_bytes;	/* RLIMIT_DATA */
 	unsigned cpu_seconds;	/* RLIMIT_CPU, 0: none */
 	bool alone;		/* no further processes */
-	bool idle;		/* SCHED_IDLE and nice 19 */
+	bool nice;		/* 19 */
+	bool idle;		/* SCHED_IDLE as well */
 };
 
 /* Detach from whoever started us: own session, no descriptor but 0-2 (/dev/null) and `keep`..., / as directory, default

@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import pwd
+import shutil
 import signal
 import subprocess
 import time
@@ -97,10 +98,22 @@ def hangs(t, place, program):
         with open(glob.glob(box + '/*.json')[0]) as f:
             text = f.read()
         t.check(who + 'where users are not named, no directory is either', run.returncode == 1 and place.dir not in text and json.loads(text)['user'] is None, text)
+        busy(t, place, who, h)
     made = h.step.analysis()
     t.equal(who + 'its analysis keeps the schema', contract.errors(made), [])
     t.equal(who + 'and has the environment modules that the site wanted', (made['job']['modules'], made['job']['modules_left_out']), (['gcc/12.2', 'openmpi/4.1'], 3))
     t.check(who + 'the mark of the agent is gone with the step', not os.path.exists(h.step.dir + '/ranks/waits'), os.listdir(h.step.dir))
+
+
+def busy(t, place, who, h):
+    """Ranks that hang spin, and may leave who looks little of a processor: what a look waits for is no reason to rest for long."""
+    if not shutil.which('strace'):
+        t.skip(who + 'a look that takes its time', 'no strace')
+        return
+    _, words, how = site(place, 'busy')
+    slow = ('strace', '-f', '-q', '-o', '/dev/null', '-e', 'trace=openat', '-e', 'inject=openat:delay_enter=200000')
+    run = subprocess.run([*slow, *words, h.step.out], capture_output=True, text=True, timeout=TIMEOUT, **how)
+    t.check(who + 'looks that take their time leave an alert, and soon', run.returncode == 1, run)
 
 
 def computes(t, place, program):

@@ -47,13 +47,13 @@ static void end(void)
 
 TestSuite(warden_alert, .init = begin, .fini = end);
 
-/* Is it started once more, to end so? */
-static bool looks(int code)
+/* Is this program started once more? Until it has ended. */
+static bool runs(const char *text)
 {
 	siginfo_t info;
 	FILE *f = fopen(program, "w");
 	cr_assert_not_null(f);
-	fprintf(f, "#!/bin/sh\nexit %d\n", code);
+	fprintf(f, "#!/bin/sh\n%s\n", text);
 	fclose(f);
 	cr_assert_eq(chmod(program, 0755), 0);
 	alert_look(&a, &step);
@@ -62,6 +62,14 @@ static bool looks(int code)
 	cr_assert_eq(waitid(P_PID, (id_t)a.pid, &info, WEXITED | WNOWAIT), 0);
 	alert_reap(&a);
 	return true;
+}
+
+/* Is it started once more, to end so? */
+static bool looks(int code)
+{
+	char text[32];
+	snprintf(text, sizeof(text), "exit %d", code);
+	return runs(text);
 }
 
 Test(warden_alert, what_could_not_be_read_once_is_looked_at_again)
@@ -83,6 +91,13 @@ Test(warden_alert, what_cannot_be_read_is_looked_at_ever_more_rarely)
 	cr_expect_eq(wait_ms, ALERT_LOOK_MS << ALERT_DOUBLED_MAX);
 	cr_expect(looks(EXIT_DONE));
 	cr_expect_eq(alert_wait_ms(&a, &step), ALERT_LOOK_MS);
+}
+
+/* proc(5), stat: field 19 is nice, 41 the policy; 0 is SCHED_OTHER. */
+Test(warden_alert, who_looks_gives_way_but_gets_some_of_a_processor_on_which_ranks_spin)
+{
+	cr_assert(runs("set -- $(sed 's/.*) //' /proc/$$/stat); [ \"${17} ${39}\" = '19 0' ] && exit 1"));
+	cr_expect(a.over);
 }
 
 Test(warden_alert, nobody_is_started_where_nobody_stands_still)
