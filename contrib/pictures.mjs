@@ -131,12 +131,23 @@ async function keep(page, name) {
   console.log(`docs/${name}: ${picture.length} bytes`);
 }
 
+/** What tests/tools/make_mpix makes, as a file. */
+function made(name, ...words) {
+  execFileSync(join(build, 'tests/tools/make_mpix'), [join(work, name), ...words]);
+  return join(work, name);
+}
+
+async function opened(trace) {
+  const server = await serve(MPITRACE, trace);
+  const page = await browser.newPage({ viewport: SIZE });
+  await page.goto(server.url);
+  await page.waitForFunction(() => globalThis.mpitrace !== undefined);
+  return { page, stop: server.stop };
+}
+
 const browser = await launch(work);
 if (!browser) throw new Error('no chromium here; apt install chromium');
-const server = await serve(MPITRACE, generate());
-const page = await browser.newPage({ viewport: SIZE });
-await page.goto(server.url);
-await page.waitForFunction(() => globalThis.mpitrace !== undefined);
+const { page, stop } = await opened(generate());
 await page.evaluate(() => {
   const { store, trace } = globalThis.mpitrace;
   const [from, to] = trace.analysis.patterns[0].window_s; // where it works
@@ -160,13 +171,14 @@ await page.click('.protocol button:has-text("Apply")');
 await page.waitForFunction(() => globalThis.mpitrace.drawn.protocolDone === true);
 await settle(page);
 await keep(page, 'protocol.png');
-server.stop();
-const sampled = join(work, 'samples.mpix');
-execFileSync(join(build, 'tests/tools/make_mpix'), [sampled, '32', '16', '30', 'samples=200']);
-const second = await serve(MPITRACE, sampled);
-const profile = await browser.newPage({ viewport: SIZE });
-await profile.goto(second.url);
-await profile.waitForFunction(() => globalThis.mpitrace !== undefined);
+stop();
+const many = await opened(made('many.mpix', '128', '128', '4'));
+await many.page.evaluate(() => globalThis.mpitrace.store.setView('timeline', { group: 'alike', fold: true, messages: false }));
+await many.page.waitForFunction(() => /kinds of ranks/.test(document.querySelector('.tools .note').textContent));
+await settle(many.page);
+await keep(many.page, 'alike.png');
+many.stop();
+const { page: profile, stop: stopProfile } = await opened(made('samples.mpix', '32', '16', '30', 'samples=200'));
 await profile.evaluate(() => {
   const { store } = globalThis.mpitrace;
   store.setView('field', { draw: 'terrain', flags: 0 });
@@ -175,7 +187,7 @@ await profile.evaluate(() => {
 await profile.waitForFunction(() => globalThis.mpitrace.drawn.fieldScene === 'webgl');
 await settle(profile);
 await keep(profile, 'profile.png');
-second.stop();
+stopProfile();
 execFileSync(MPITRACE, ['report', join(work, 'halo.mpix'), '-o', join(work, 'halo.html')]);
 const report = await browser.newPage(PAGE);
 await report.goto(pathToFileURL(join(work, 'halo.html')).href);

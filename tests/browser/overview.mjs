@@ -203,6 +203,21 @@ async function testSwitches(browser, t) {
   await page.close();
 }
 
+async function testAlike(browser, t) {
+  const page = await t.newPage(browser, { acceptDownloads: true });
+  await t.check('ranks that do the same are one row, who is like nobody another one', async () => {
+    await t.pick(page, generated(t, 'alike', 'faults', 64, 8, 1000)); // rank 30 is a late root
+    await page.selectOption('select[aria-label="Groups of ranks"]', 'alike');
+    await page.waitForFunction(() => /2 kinds of ranks/.test(document.querySelector('.tools .note').textContent));
+    t.same(await labels(page, t, {}, /^30$|^63±/), '63±1% 30', 'rows');
+    const { x, y } = await page.locator('.stage canvas.bars').boundingBox();
+    await page.mouse.move(x + 400, y + 60); // in the first row
+    await page.waitForFunction(() => /0-29, 31-63/.test(document.querySelector('.tooltip').textContent));
+    await t.shot(page, 'alike');
+  });
+  await page.close();
+}
+
 async function testLinks(browser, t) {
   const page = await t.newPage(browser, { acceptDownloads: true });
   await t.check('the circle says how many of all links it draws, and draws so many', async () => {
@@ -221,4 +236,4 @@ async function testLinks(browser, t) {
   await page.close();
 }
 
-export const OVERVIEW_CLAIMS = [testStrip, testLoading, testCopy, testSwitches, testLinks];
+export const OVERVIEW_CLAIMS = [testStrip, testLoading, testCopy, testSwitches, testAlike, testLinks];

@@ -1,8 +1,5 @@
 // logical.test.mjs - logical steps and lateness: of small programs worked out by hand, of traces as the analysis has them.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import test from 'node:test';
 import { Part, UNKNOWN, lateSites, latenessOf, placeOf, stepsOf } from '../../reports/viewer/src/model/logical.ts';
 import { NO_FILTER } from '../../reports/viewer/src/model/filter.ts';
@@ -16,7 +13,7 @@ import {
   planeOf,
 } from '../../reports/viewer/src/layout/logical.ts';
 import { logicalOf } from '../../reports/viewer/src/work/logical.ts';
-import { flavour, make, open, record, show, version1 } from './support.mjs';
+import { flavour, generated, make, open, record, show, version1 } from './support.mjs';
 
 const { signal } = new AbortController();
 
@@ -174,16 +171,6 @@ async function differences(path) {
     if (!isSame) found.push(`${op}: ${JSON.stringify(lateness)}, here ${JSON.stringify(mine)}`);
   }
   return { found, compared, leftOut: l.leftOut };
-}
-
-function generated(pattern, ranks, nodes, events) {
-  const dir = join(process.env.WORK, `${pattern}${ranks}`);
-  rmSync(dir, { recursive: true, force: true });
-  const size = ['--ranks', ranks, '--nodes', nodes, '--events-per-rank', events].map(String);
-  execFileSync(process.env.GENERATE, ['--pattern', pattern, ...size, '-o', dir], { stdio: 'ignore' });
-  const trace = `${dir}.mpix`;
-  execFileSync(process.env.MPITRACE, ['analyze', dir, '-o', trace], { stdio: 'ignore' });
-  return trace;
 }
 
 for (const [pattern, ranks, nodes, least] of [

@@ -1,5 +1,5 @@
 // support.mjs - traces for the tests: made, recorded, forged, opened, and shown or dumped by the C reader. Environment:
-// MPITRACE, MAKE_MPIX, ODD_MPIX, MPIX_DUMP, CORPUS (tests/corpus), PROGRAMS (tests/programs), WORK (where files go).
+// MPITRACE, GENERATE, MAKE_MPIX, ODD_MPIX, MPIX_DUMP, CORPUS (tests/corpus), PROGRAMS (tests/programs), WORK (where files go).
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { FileSource } from '../../reports/viewer/src/io/source.ts';
 import { Trace } from '../../reports/viewer/src/model/trace.ts';
 import { bytesCameTo, totalNs, waitLength, waitsOf } from '../../reports/viewer/src/model/waits.ts';
 
-const { MPITRACE, MAKE_MPIX, ODD_MPIX, MPIX_DUMP, CORPUS, PROGRAMS, WORK } = process.env;
+const { MPITRACE, GENERATE, MAKE_MPIX, ODD_MPIX, MPIX_DUMP, CORPUS, PROGRAMS, WORK } = process.env;
 const SHOWN_MAX = 512 * 2 ** 20;
 
 export const flavour = ['openmpi', 'mpich'].find((name) => existsSync(`/usr/bin/mpicc.${name}`));
@@ -27,6 +27,17 @@ export function make(columns, rows, steps, ...more) {
   const path = join(WORK, `${[columns, rows, steps, ...more].join('x')}.mpix`);
   execFileSync(MAKE_MPIX, [path, columns, rows, steps, ...more].map(String));
   return path;
+}
+
+/** A trace as tests/bench/generate makes it; more: further options. */
+export function generated(pattern, ranks, nodes, events, ...more) {
+  const dir = join(WORK, [pattern, ranks, ...more].join(''));
+  rmSync(dir, { recursive: true, force: true });
+  const size = ['--ranks', ranks, '--nodes', nodes, '--events-per-rank', events].map(String);
+  execFileSync(GENERATE, ['--pattern', pattern, ...size, ...more, '-o', dir], { stdio: 'ignore' });
+  const trace = `${dir}.mpix`;
+  execFileSync(MPITRACE, ['analyze', dir, '-o', trace], { stdio: 'ignore' });
+  return trace;
 }
 
 /** Whatever the format can hold; odd_mpix.c says what. */

@@ -1,10 +1,12 @@
 // order.ts - in which order ranks stand on the timeline, in which groups, and which of these are folded to one row. Pure.
+import type { Alike } from '../model/alike';
 import { list, num, str } from '../model/analysis';
 import type { Json } from '../model/analysis';
+import { count, percent } from './format';
 import type { Members } from './rows';
 
 export interface Order {
-  group: string; // '', 'node', 'switch', 'selection' or 'comm:ID'
+  group: string; // '', 'node', 'switch', 'alike', 'selection' or 'comm:ID'
   sort: string; // '' or a member of per_rank
   fold: boolean;
   pin: boolean; // selected ranks first
@@ -27,11 +29,22 @@ export interface Ordered {
   labels: string[] | null; // of rows; null: the numbers of ranks
 }
 
-export function orderOf(
-  order: Order,
-  ranks: number,
-  of: { analysis: Json; nodes: readonly string[]; selected: ReadonlySet<number> },
-): Ordered {
+export interface OrderedBy {
+  analysis: Json;
+  nodes: readonly string[];
+  selected: ReadonlySet<number>;
+  alike: Alike | null; // not known (yet): these groups are none
+}
+
+/** How many ranks of a kind there are, and how far they are from their mean; of one its number. */
+function kindName(ranks: readonly number[], spread: number): string {
+  if (ranks.length === 1) return String(ranks[0]);
+  const n = ranks.length < 10000 ? count(ranks.length) : `${Math.round(ranks.length / 1000)}k`;
+  return `${n}±${percent(spread).replaceAll(/\s/g, '')}`;
+}
+
+export function orderOf(asked: Order, ranks: number, of: OrderedBy): Ordered {
+  const order = asked.group === 'alike' && of.alike === null ? { ...asked, group: '' } : asked;
   const pins = order.pin && of.selected.size > 0;
   if (order.group === '' && order.sort === '' && !pins) return { members: null, labels: null };
   const all = Array.from({ length: ranks }, (_, rank) => rank);
@@ -41,8 +54,17 @@ export function orderOf(
   if (order.group === '') return { members: all.map((rank) => [rank]), labels: all.map(String) };
   const groups = new Map<string, number[]>();
   const nameOf = groupNames(order.group, of);
-  for (const rank of all) groups.set(nameOf(rank), [...(groups.get(nameOf(rank)) ?? []), rank]);
-  if (order.fold) return { members: [...groups.values()], labels: [...groups.keys()] };
+  for (const rank of all) {
+    const group = groups.get(nameOf(rank));
+    if (group) group.push(rank);
+    else groups.set(nameOf(rank), [rank]);
+  }
+  if (order.fold) {
+    const members = [...groups.values()];
+    const alike = order.group === 'alike' ? of.alike : null;
+    const labels = [...groups.keys()].map((name, n) => (alike ? kindName(members[n]!, alike.spread[+name]!) : name));
+    return { members, labels };
+  }
   const rows = [...groups.values()].flat();
   return { members: rows.map((rank) => [rank]), labels: rows.map(String) };
 }
@@ -66,7 +88,8 @@ export function switchesOf(analysis: Json): Map<string, string> {
   return found;
 }
 
-function groupNames(group: string, of: Parameters<typeof orderOf>[2]): (rank: number) => string {
+function groupNames(group: string, of: OrderedBy): (rank: number) => string {
+  if (group === 'alike') return (rank) => String(of.alike?.of[rank] ?? 0);
   if (group === 'node') return (rank) => of.nodes[rank] || 'no node';
   if (group === 'selection') return (rank) => (of.selected.has(rank) ? 'selected' : 'others');
   if (group === 'switch') {

@@ -146,10 +146,11 @@ class LogicalView implements ViewInstance {
     const { session, store } = this.app;
     const order = { ...store.of('timeline'), fold: false } as unknown as Order;
     const bySelection = order.pin || order.group === 'selection';
-    const key = JSON.stringify([order.group, order.sort, order.pin, bySelection ? [...store.state.selected] : '']);
+    const { analysis, nodes, meta, alike } = session;
+    const selected = bySelection ? [...store.state.selected] : '';
+    const key = JSON.stringify([order.group, order.sort, order.pin, selected, alike !== null]);
     if (key === this.order) return;
-    const { analysis, nodes, meta } = session;
-    const { members } = orderOf(order, meta.ranks, { analysis, nodes, selected: store.state.selected });
+    const { members } = orderOf(order, meta.ranks, { analysis, nodes, selected: store.state.selected, alike });
     this.order = key;
     this.lanes = [];
     this.rowOf = new Int32Array(l.laneFirst.length - 1).fill(-1);

@@ -39,6 +39,7 @@ import type { EventThing, MessageFact } from '../model/picked';
 import type { Sheet } from '../model/sheet';
 import type { Camera, Picture } from '../work/camera';
 import type { Under } from '../work/pick';
+import { AlikeRanks } from './alike';
 import { callSheet } from './call_sheet';
 import { Navigation } from './navigation';
 import { ID, timelineState, timelineTools } from './timeline_tools';
@@ -70,6 +71,7 @@ class Timeline implements ViewInstance {
   private pointer: { x: number; y: number } | null = null;
   private under: Under = null;
   private complete: EventThing | null = null; // what is under the pointer, with its waits
+  private readonly alike: AlikeRanks;
   private orderKey = '';
   private ordered: Ordered = { members: null, labels: null };
   private rowOf: Int32Array;
@@ -87,6 +89,7 @@ class Timeline implements ViewInstance {
   ) {
     const { session, store } = app;
     this.rowOf = rowOfRanks(null, session.meta.ranks);
+    this.alike = new AlikeRanks(app);
     this.minimap = new Minimap(session, store, () => this.left());
     session.ask('overview', 'overview', null, (shares) => (this.minimap.take(shares), app.redraw()), app.fail);
     this.path = list(session.analysis, 'critical_path', 'segments').map((x) => ({
@@ -119,7 +122,7 @@ class Timeline implements ViewInstance {
   }
 
   destroy(): void {
-    for (const asker of ['timeline', 'pick', 'step', 'overview', 'hovered']) this.app.session.giveUp(asker);
+    for (const asker of ['timeline', 'alike', 'pick', 'step', 'overview', 'hovered']) this.app.session.giveUp(asker);
     this.observer.disconnect();
     this.picture?.image?.close();
     this.host.replaceChildren();
@@ -167,10 +170,11 @@ class Timeline implements ViewInstance {
     const { session, store } = this.app;
     const s = this.state();
     const bySelection = s.pin || s.group === 'selection';
-    const key = JSON.stringify([s.group, s.sort, s.fold, s.pin, bySelection ? [...store.state.selected] : '']);
+    const { analysis, nodes, alike } = session;
+    const selected = bySelection ? [...store.state.selected] : '';
+    const key = JSON.stringify([s.group, s.sort, s.fold, s.pin, selected, s.group === 'alike' && alike !== null]);
     if (key !== this.orderKey) {
-      const { analysis, nodes } = session;
-      this.ordered = orderOf(s, session.meta.ranks, { analysis, nodes, selected: store.state.selected });
+      this.ordered = orderOf(s, session.meta.ranks, { analysis, nodes, selected: store.state.selected, alike });
       this.rowOf = rowOfRanks(this.ordered.members, session.meta.ranks);
       this.orderKey = key;
     }
@@ -208,6 +212,7 @@ class Timeline implements ViewInstance {
   }
 
   update(): void {
+    this.alike.ask(this.state().group);
     const camera = this.camera();
     const key = `${this.orderKey} ${JSON.stringify({ ...camera, members: null })}`;
     if (key !== this.wanted && (this.askedAt === 0 || performance.now() - this.askedAt > STALE_MS))
@@ -392,7 +397,8 @@ class Timeline implements ViewInstance {
     const { state } = this.app.store;
     const p = this.picture;
     const { threads } = this.app.session.meta;
-    const parts = [duration(state.to - state.from) + ' shown'];
+    const alike = this.alike.inWords(this.state().group, this.rows().height);
+    const parts = [duration(state.to - state.from) + ' shown', ...alike];
     if (p?.detail === 'events') parts.push(this.isTotals ? 'calls that ranks never came back from' : 'single calls');
     if (p?.detail === 'summary') {
       const name = this.app.session.name;

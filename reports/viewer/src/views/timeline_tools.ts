@@ -76,10 +76,13 @@ export function timelineTools(app: App, note: HTMLElement, act: { all(): void })
     ['', 'none'],
     ['node', 'node'],
     ...(switchesOf(session.analysis).size > 0 ? [['switch', 'switch'] as [string, string]] : []),
+    ['alike', 'alike'],
     ['selection', 'selected ranks'],
     ...[...session.comms].slice(0, 40).map(([id, name]): [string, string] => [`comm:${id}`, name]),
   ];
-  const group = choice('group', 'Groups of ranks', groups, (group) => set({ group, rowFirst: 0 }));
+  const group = choice('group', 'Groups of ranks', groups, (group) =>
+    set({ group, rowFirst: 0, ...(group === 'alike' ? { fold: true, rowHeight: 0 } : {}) }),
+  );
   const fold = checkBox('fold', 'Show each group as one row: the mean of its ranks', (fold) =>
     set({ fold, rowFirst: 0 }),
   );

@@ -9,6 +9,7 @@ import { eventAt, messageAt, neighbourEvent } from '../layout/pick';
 import type { Line } from '../layout/pick';
 import { planBars, planMessages, planTiles } from '../layout/plan';
 import { rankRange, rowAt, rowOfRanks, visibleRows, yOf } from '../layout/rows';
+import { writeNumbers } from '../model/address';
 import { isFiltering, messageFilter } from '../model/filter';
 import type { Open } from '../model/open';
 import type { Call, Thing } from '../model/picked';
@@ -18,6 +19,7 @@ import { describeMembers, membersOfCalls, membersOfTiles, wholeRun } from './gro
 import { eventThing, messageFact } from './things';
 
 const REACH = 5; // CSS pixels
+const WHO_CHARS = 60; // of a group's ranks
 const COLUMN = 4; // CSS pixels on either side of the pointer, of which the shares of a group are
 
 export interface Shares {
@@ -152,8 +154,10 @@ function groupAt(trace: Trace, camera: Camera, ranks: number[], time: number): S
     plan.detail === 'events'
       ? membersOfCalls(trace, ranks, plan.entries, from, to)
       : membersOfTiles(trace, ranks, planTiles(trace, w), from, to);
-  const title = `${ranks.length} ranks, ${duration(to - from)}`;
-  return { kind: 'shares', title, rows: describeMembers(members) };
+  const title = `${plural(ranks.length, 'rank')}, ${duration(to - from)}`;
+  const who = writeNumbers(ranks);
+  const short = who.length > WHO_CHARS ? `${who.slice(0, who.lastIndexOf(',', WHO_CHARS))}, …` : who;
+  return { kind: 'shares', title, rows: [['ranks', short.replaceAll(',', ', ')], ...describeMembers(members)] };
 }
 
 /** Over summary tiles: the shares of the bin. */

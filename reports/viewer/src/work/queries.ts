@@ -1,5 +1,6 @@
 // queries.ts - what can be asked of an open trace, a row each: what it is given, what it answers. All run beside the page,
 // in the worker. A new one: a function in a file of its own, its types and its row here.
+import type { Alike } from '../model/alike';
 import type { Issue } from '../model/analysis';
 import type { Field } from '../model/field';
 import type { Instant, InstantQuery } from '../model/instant';
@@ -12,6 +13,7 @@ import { trafficIn } from '../model/traffic';
 import type { Traffic, TrafficQuery } from '../model/traffic';
 import type { Trace } from '../model/trace';
 import type { Camera, Picture } from './camera';
+import { alikeRanks } from './alike';
 import { chainOf } from './chain';
 import type { Chain, ChainQuery } from './chain';
 import { distributionOf } from './distribution';
@@ -53,6 +55,7 @@ export interface Queries {
   };
   thing: { given: string; answer: Thing | null };
   overview: { given: null; answer: Float32Array };
+  alike: { given: null; answer: Alike | null };
   traffic: { given: TrafficQuery; answer: Traffic };
   stats: { given: StatsQuery; answer: Stats };
   search: { given: SearchQuery; answer: Found };
@@ -117,6 +120,7 @@ export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
   picture: { run: picture, priority: 1 },
   thing: { run: thingOf, priority: 1 },
   overview: { run: overview, priority: 1 },
+  alike: { run: alikeRanks, priority: 2 },
   traffic: { run: trafficIn, priority: 1 },
   instance: { run: worstInstance, priority: 2 },
   instant: { run: instantOf, priority: 1 },

@@ -3,6 +3,7 @@
 import type { Meta } from '../decode/meta';
 import type { Source } from '../io/source';
 import { callSites, communicators, list, num, parseJson, str } from '../model/analysis';
+import type { Alike } from '../model/alike';
 import type { CallSite, Json } from '../model/analysis';
 import type { Raw } from '../model/trace';
 import type { Queries, Query } from './queries';
@@ -56,6 +57,7 @@ export class Session {
   callSites = new Map<number, CallSite>();
   comms = new Map<number, string>();
   nodes: string[] = []; // by rank
+  alike: Alike | null = null; // ranks that do the same, once a view has asked
   bytesRead = 0;
   chunksRead = 0;
   watch: () => void = () => undefined; // something was asked, answered or given up, or more was read
