@@ -102,8 +102,8 @@ static int64_t tick_ns(void)
 	return INT64_C(1000000000) / sysconf(_SC_CLK_TCK);
 }
 
-/* Nanoseconds since 1970, as exact as a tick, 0 = unknown; proc(5), stat, field 22. (btime there is of whole seconds: what
- * was started right after the plugin was installed would seem to be older.) */
+/* Nanoseconds since 1970, as exact as a tick, 0 = unknown; proc(5), stat, field 22. (btime there is of whole seconds:
+ * what was started right after the plugin was installed would seem to be older.) */
 static int64_t started(const char *pid)
 {
 	char path[300], line[1024] = "";

@@ -131,7 +131,7 @@ async function keep(page, name) {
   console.log(`docs/${name}: ${picture.length} bytes`);
 }
 
-/** What tests/tools/make_mpix makes, as a file. */
+/** What tests/tools/make_mpix.c makes, as a file. */
 function made(name, ...words) {
   execFileSync(join(build, 'tests/tools/make_mpix'), [join(work, name), ...words]);
   return join(work, name);

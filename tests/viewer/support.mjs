@@ -29,7 +29,7 @@ export function make(columns, rows, steps, ...more) {
   return path;
 }
 
-/** A trace as tests/bench/generate makes it; more: further options. */
+/** A trace as tests/bench/generate.c makes it; more: further options. */
 export function generated(pattern, ranks, nodes, events, ...more) {
   const dir = join(WORK, [pattern, ranks, ...more].join(''));
   rmSync(dir, { recursive: true, force: true });

@@ -36,7 +36,8 @@ export class AlikeRanks {
     if (group !== 'alike')
       return rowHeight < THIN ? ['rows are thinner than a pixel: group “alike” has those that do the same in one'] : [];
     if (!alike && !this.unknown) return ['ranks are compared'];
-    if (!alike) return [`who is alike is not known${isPart ? `: single ranks are in ${name}, not in the page` : ''}`];
+    if (!alike && isPart) return [`who is alike is not known: single ranks are in ${name}, not in the page`];
+    if (!alike) return ['who is alike is not known'];
     const threads = meta.threads > 1 ? ', in their first threads' : '';
     return [`${plural(alike.kinds, 'kind')} of ranks, by what they do when in the whole run${threads}`];
   }
