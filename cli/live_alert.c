@@ -15,7 +15,7 @@
 #include <time.h>
 
 #define LOOK_NS 5000000000ll
-#define REST_TIMES 100	 /* looks take a hundredth of a processor at most */
+#define REST_TIMES 10	 /* looks take a tenth of a processor at most */
 #define ALERT_LEAST_S 10 /* collect/standstill.h: STANDSTILL_LEAST_S */
 #define START_TIMES 2	 /* MPI_Init may take so many times as long as anything else */
 

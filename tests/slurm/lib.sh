@@ -4,7 +4,7 @@
 
 CLUSTER=$REPO/contrib/cluster
 WORK=$STATE/work
-PATIENCE=${PATIENCE:-120} # seconds that a condition may take on an idle machine: only what does not hold takes them all
+PATIENCE=${PATIENCE:-300} # seconds that a condition may take on an idle machine: only what does not hold takes them all
 
 # Calls of slurm_self whose analysis takes longer than a second by what collect/finish.c reckons: up to 16 processors share it.
 LONG_CALLS=$((450000 * ($(nproc) > 16 ? 16 : $(nproc) > 2 ? $(nproc) : 2)))
