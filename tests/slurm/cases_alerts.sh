@@ -61,6 +61,14 @@ is_standing_for() { # JOB SECONDS: a rank is in one call for so long
 		"$CASE_DIR/live-$1.json" "$2"
 }
 
+# For who reads the log: what the job said, who stands still, who looks, and what a look finds.
+no_alert_of() { # JOB
+	cat "$CASE_DIR/out.txt"
+	find "$OUTBOX" "$STATE"/*/mpitrace -name '*.alert*' -o -name waits
+	echo "$(looks_for_alerts) look; load $(cut -d' ' -f1-3 /proc/loadavg)"
+	mpitrace live "$CASE_DIR/mpitrace-$1" --once 2>&1 | head -n 20
+}
+
 looks_for_alerts() { # how many processes look
 	cluster_processes_of 'live .* --alert' | wc -l
 }
@@ -82,7 +90,7 @@ a_step_that_hangs_is_an_alert_within_a_minute_while_it_runs() {
 	user=$(stat -c %U "$WORK")
 	with_alerts_after 30 || return
 	id=$(stuck_job receives -N2) || return
-	eventually "an alert" with_alerts 1 || fails "$(cat "$CASE_DIR/out.txt"; find "$OUTBOX")" || return
+	eventually "an alert" with_alerts 1 || fails "$(no_alert_of "$id")" || return
 	is_state "$id" RUNNING || fails "the job has ended: $(outcome "$id")" || return
 	told_after 30 || return
 	same "which job, whose, where" "$id 0 $user main deadlock 2 2" \
@@ -124,7 +132,7 @@ ranks_that_hang_while_the_first_node_computes_are_one_alert() {
 	local id
 	with_alerts_after 10 || return
 	id=$(stuck_job others -N3 -n3) || return
-	PATIENCE=400 eventually "an alert" with_alerts 1 || fails "$(cat "$CASE_DIR/out.txt"; find "$CASE_DIR" -name 'mpitrace-waits' -ls)" || return
+	PATIENCE=400 eventually "an alert" with_alerts 1 || fails "$(no_alert_of "$id")" || return
 	same "which job, what, who" "$id deadlock 3 3 [1, 2]" \
 		"$(alerts '" ".join(map(str, [a[0][k] for k in ("job_id", "what", "ranks", "nodes")] + [sorted(m["rank"] for m in a[0]["core"])]))')" || return
 	eventually "the end of who looked" nobody_looks || return
@@ -141,7 +149,7 @@ who_does_not_come_out_of_MPI_Init_is_an_alert_and_who_waits_there_for_others_is_
 	with_alerts_after 10 || return
 	waits=$(start_job before -w n1,n2 -N2) && hangs=$(start_job inside -w n3,n4 -N2) || return
 	began=$(date +%s)
-	PATIENCE=400 eventually "an alert" with_alerts 1 || fails "$(cat "$CASE_DIR/out.txt")" || return
+	PATIENCE=400 eventually "an alert" with_alerts 1 || fails "$(no_alert_of "$hangs")" || return
 	told_after 20 || return
 	same "which job, what, where" "$hangs in MPI_Init 2 2" "$(alerts '" ".join(map(str, [a[0][k] for k in ("job_id", "what", "ranks", "nodes")]))')" || return
 	same "how many: libraries let the others out, or not" True "$(alerts 'a[0]["core_ranks"] in (1, 2) and a[0]["why"].startswith("%d of 2 processes" % a[0]["core_ranks"])')" || return
