@@ -202,6 +202,18 @@ static int check_sums(struct fleet *f, struct error *e)
 	return 0;
 }
 
+/* Of days that are kept: of others nobody has more than the sum. */
+static int check_not_known(struct fleet *f, struct error *e)
+{
+	double hours = fleet_number(f, "SELECT total(core_hours*(1-wait)) FROM jobs WHERE useful IS NULL", -1);
+	double summed = fleet_number(f, "SELECT total(d.not_known) FROM days d, let_go l WHERE d.day>=l.day", -2);
+	if (fabs(hours - summed) > SUMS_TOLERANCE * (hours + 1))
+		return fail(e, -EBADMSG,
+			    "%s: how %.3f core-hours of jobs were spent is not known, but the days add up to %.3f",
+			    f->path, hours, summed);
+	return 0;
+}
+
 int fleet_check(struct fleet *f, struct error *e)
 {
 	sqlite3_stmt *s = fleet_prepare(f, "PRAGMA integrity_check(1)", e);
@@ -212,5 +224,7 @@ int fleet_check(struct fleet *f, struct error *e)
 		rc = fail(e, -EBADMSG, "%s: %s; take a backup, or ingest all records anew", f->path,
 			  (const char *)sqlite3_column_text(s, 0));
 	sqlite3_finalize(s);
-	return rc < 0 ? rc : check_sums(f, e);
+	if (rc == 0)
+		rc = check_sums(f, e);
+	return rc == 0 ? check_not_known(f, e) : rc;
 }

@@ -16,7 +16,9 @@ static const char clear[] =
 	"program_ranks; DELETE FROM program_versions; DELETE FROM matters; DELETE FROM account_sums; DELETE FROM "
 	"estimated;";
 
-#define SUMS_OF "total(jobs), total(core_hours), total(useful), total(mpi), total(wait), total(loss) FROM days"
+#define SUMS_OF \
+	"total(jobs), total(core_hours), total(useful), total(mpi), total(wait), total(loss), total(not_known) FROM " \
+	"days"
 
 /* The numbers of names are all different, so that weeks of programs, users and accounts can stand in one table. Days
  * that have no jobs any more stay with zeros. */

@@ -349,6 +349,50 @@ static const char sums_of_known[] =
 	" DELETE FROM records WHERE job=old.id; DELETE FROM runs WHERE job=old.id;"
 	"END;";
 
+/* Core-hours of which it is not known how they were spent: those of jobs whose useful time is not known, less what
+ * hung, which was waiting. Shares are of all others. Of jobs that were let go before, nobody knows how many they
+ * were. */
+static const char hours_not_known[] =
+	"ALTER TABLE days ADD COLUMN not_known REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE day_sums ADD COLUMN not_known REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE weeks ADD COLUMN not_known REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE user_programs ADD COLUMN not_known REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE account_sums ADD COLUMN not_known REAL NOT NULL DEFAULT 0;"
+	"UPDATE days SET not_known=j.hours FROM (SELECT start/86400 AS day, program, user, account,"
+	"  total(core_hours*(1-wait)) AS hours FROM jobs WHERE useful IS NULL GROUP BY 1, 2, 3, 4) j"
+	"  WHERE j.day=days.day AND j.program=days.program AND j.user=days.user AND j.account=days.account;"
+	"DELETE FROM estimated;";
+
+static const char sums_with_not_known[] =
+	"DROP TRIGGER job_added; CREATE TRIGGER job_added AFTER INSERT ON jobs BEGIN"
+	" INSERT INTO days VALUES(new.start/86400, new.program, new.user, new.account, 1, new.core_hours,"
+	"  ifnull(new.core_hours*new.useful, 0),"
+	"  ifnull(new.core_hours*(1-new.useful-new.wait)-new.idle_core_hours, 0),"
+	"  new.core_hours*new.wait, new.loss_core_hours,"
+	"  CASE WHEN new.useful IS NULL THEN new.core_hours*(1-new.wait) ELSE 0 END) ON CONFLICT DO UPDATE SET"
+	"  jobs=jobs+1, core_hours=core_hours+excluded.core_hours, useful=useful+excluded.useful,"
+	"  mpi=mpi+excluded.mpi, wait=wait+excluded.wait, loss=loss+excluded.loss,"
+	"  not_known=not_known+excluded.not_known;"
+	" INSERT INTO causes VALUES(new.start/86400, new.issue, 1, new.loss_core_hours) ON CONFLICT DO UPDATE SET"
+	"  jobs=jobs+1, loss=loss+excluded.loss;"
+	" INSERT INTO outcomes VALUES(new.start/86400, new.state, 1, new.core_hours, new.hung_core_hours)"
+	"  ON CONFLICT DO UPDATE SET jobs=jobs+1, core_hours=core_hours+excluded.core_hours, hung=hung+excluded.hung;"
+	"END;"
+	"DROP TRIGGER job_removed; CREATE TRIGGER job_removed AFTER DELETE ON jobs BEGIN"
+	" UPDATE days SET jobs=jobs-1, core_hours=core_hours-old.core_hours,"
+	"  useful=useful-ifnull(old.core_hours*old.useful, 0),"
+	"  mpi=mpi-ifnull(old.core_hours*(1-old.useful-old.wait)-old.idle_core_hours, 0),"
+	"  wait=wait-old.core_hours*old.wait, loss=loss-old.loss_core_hours,"
+	"  not_known=not_known-CASE WHEN old.useful IS NULL THEN old.core_hours*(1-old.wait) ELSE 0 END"
+	"  WHERE day=old.start/86400 AND program=old.program AND user=old.user AND account=old.account"
+	"  AND day>=(SELECT l.day FROM let_go l);"
+	" UPDATE causes SET jobs=jobs-1, loss=loss-old.loss_core_hours WHERE day=old.start/86400 AND issue=old.issue"
+	"  AND day>=(SELECT l.day FROM let_go l);"
+	" UPDATE outcomes SET jobs=jobs-1, core_hours=core_hours-old.core_hours, hung=hung-old.hung_core_hours"
+	"  WHERE day=old.start/86400 AND outcome=old.state AND day>=(SELECT l.day FROM let_go l);"
+	" DELETE FROM records WHERE job=old.id; DELETE FROM runs WHERE job=old.id;"
+	"END;";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
@@ -367,6 +411,7 @@ const struct fleet_migration fleet_migrations[] = {
 	{{account_sums}},
 	{{samples}},
 	{{not_known, sums_of_known}},
+	{{hours_not_known, sums_with_not_known}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

@@ -72,22 +72,28 @@ static void add_jobs(struct fleet *f, int n)
 
 /* ---- versions ---- */
 
-/* A database as version 1 made it, with what was in it. */
-static void make_version_1(void)
+/* A database as that version made it, with what was in it. */
+static void make_version(int version, const char *content)
 {
 	sqlite3 *old;
+	char about[80];
+	snprintf(about, sizeof(about), "PRAGMA user_version=%d; PRAGMA application_id=0x6d70666c;", version);
 	cr_assert_eq(sqlite3_open(db, &old), SQLITE_OK);
-	for (int i = 0; i < FLEET_MIGRATION_PARTS; i++)
-		if (fleet_migrations[0].parts[i] != NULL)
-			cr_assert_eq(sqlite3_exec(old, fleet_migrations[0].parts[i], NULL, NULL, NULL), SQLITE_OK);
-	cr_assert_eq(sqlite3_exec(old,
-				  "PRAGMA user_version=1; PRAGMA application_id=0x6d70666c;"
-				  "INSERT INTO names VALUES(1, 7, 'n1');"
-				  "INSERT INTO node_effects VALUES(1, 0.5, 0.4, 0.6, 9, 0, 20, 1);"
-				  "INSERT INTO estimated VALUES(0, 0);",
-				  NULL, NULL, NULL),
-		     SQLITE_OK);
+	for (int i = 0; i < version * FLEET_MIGRATION_PARTS; i++) {
+		const char *part = fleet_migrations[i / FLEET_MIGRATION_PARTS].parts[i % FLEET_MIGRATION_PARTS];
+		if (part != NULL)
+			cr_assert_eq(sqlite3_exec(old, part, NULL, NULL, NULL), SQLITE_OK);
+	}
+	cr_assert_eq(sqlite3_exec(old, about, NULL, NULL, NULL), SQLITE_OK);
+	cr_assert_eq(sqlite3_exec(old, content, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(old));
 	sqlite3_close(old);
+}
+
+static void make_version_1(void)
+{
+	make_version(1, "INSERT INTO names VALUES(1, 7, 'n1');"
+			"INSERT INTO node_effects VALUES(1, 0.5, 0.4, 0.6, 9, 0, 20, 1);"
+			"INSERT INTO estimated VALUES(0, 0);");
 }
 
 Test(fleet_db, an_older_version_is_upgraded_with_what_is_in_it)
@@ -101,6 +107,36 @@ Test(fleet_db, an_older_version_is_upgraded_with_what_is_in_it)
 	cr_expect_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
 	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM node_list WHERE lost_at_most>=0", 0), 2);
 	cr_expect_eq(fleet_check(&f, &e), 0, "%s", e.text);
+	fleet_close(&f);
+}
+
+#define OLD_JOB(key, start, useful, wait) \
+	"INSERT INTO jobs(key, cluster, job, user, account, partition, program, build, mpi, nodes, ranks, start," \
+	" elapsed_s, core_hours, useful, wait, issue, loss_core_hours, complete) VALUES('" key \
+	"', 0, '', 1, 0, 0, 2, 0," \
+	" 0, 1, 1, " start ", 1, 10, " useful ", " wait ", 0, 0, 1);"
+
+/* Version 17 did not sum it. Of jobs that it let go it cannot be known any more; sums of them stay. */
+Test(fleet_db, hours_of_before_whose_use_is_not_known_are_in_the_sums)
+{
+	struct error e = {""};
+	make_version(17, "INSERT INTO names VALUES(1, 1, 'u'), (2, 4, '/p');" OLD_JOB("a", "86400", "NULL", "0")
+				 OLD_JOB("b", "864000", "NULL", "0.25") OLD_JOB("c", "864001", "0.5", "0.25")
+					 OLD_JOB("d", "950400", "0.5",
+						 "0.25") "UPDATE let_go SET day=9, jobs=1, core_hours=10; DELETE FROM "
+							 "jobs WHERE key='a';"
+							 "INSERT INTO estimated(jobs, last) VALUES(3, 4);");
+	struct fleet f = opened(FLEET_WRITE);
+	cr_expect_eq(fleet_number(&f, "SELECT not_known FROM days WHERE day=10", 0), 7.5);
+	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM days", 0), 7.5);
+	cr_expect_eq(fleet_number(&f, "SELECT total(core_hours) FROM days", 0), 40);
+	cr_expect_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
+	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM weeks WHERE name=2", 0), 7.5);
+	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM user_programs", 0), 7.5);
+	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM day_sums", 0), 7.5);
+	cr_expect_eq(fleet_check(&f, &e), 0, "%s", e.text);
+	cr_expect_eq(fleet_run(&f, "DELETE FROM jobs", &e), 0, "%s", e.text);
+	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM days", 0), 0);
 	fleet_close(&f);
 }
 
@@ -226,11 +262,13 @@ Test(fleet_db, what_is_not_known_to_be_useful_is_in_no_sum_of_it)
 	cr_expect_eq(fleet_number(&f, "SELECT total(useful) FROM days", 0), 4 * 8 * 0.75);
 	cr_expect_eq(fleet_number(&f, "SELECT total(mpi) FROM days", 0), 4 * 8 * 0.125);
 	cr_expect_eq(fleet_number(&f, "SELECT total(wait) FROM days", 0), 4 * 8 * 0.125 + 50);
+	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM days", 0), 50);
 	cr_expect_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
 	cr_expect_eq(fleet_check(&f, &e), 0, "%s", e.text);
 	cr_expect_eq(fleet_run(&f, "DELETE FROM jobs WHERE useful IS NULL", &e), 0);
 	cr_expect_eq(fleet_check(&f, &e), 0, "%s", e.text);
 	cr_expect_eq(fleet_number(&f, "SELECT total(wait) FROM days", 0), 4 * 8 * 0.125);
+	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM days", 0), 0);
 	fleet_close(&f);
 }
 
