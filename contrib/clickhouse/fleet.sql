@@ -11,7 +11,9 @@
 --
 -- A row that comes again, and a later one of the same step, take the place of the one that is there: at the next merge, and at once
 -- for whoever asks the views. Columns are those of job_list of `mpitrace fleet query`. A table from before takes rows of today
--- as well, without what it has no column for; ALTER TABLE mpitrace.jobs ADD COLUMN gives it one, as it is written here.
+-- as well, without what it has no column for; ALTER TABLE mpitrace.jobs ADD COLUMN gives it one, as it is written here. A `useful` of before
+-- has 0 where it is not known, until ALTER TABLE mpitrace.jobs MODIFY COLUMN useful Nullable(Float64); then DROP TABLE mpitrace.days, and run
+-- this again.
 
 CREATE DATABASE IF NOT EXISTS mpitrace;
 
@@ -23,7 +25,7 @@ CREATE TABLE IF NOT EXISTS mpitrace.jobs (
 	start DateTime,                   -- UTC
 	elapsed_s Float64,
 	core_hours Float64,
-	useful Float64,                   -- shares of core_hours
+	useful Nullable(Float64),         -- shares of core_hours; NULL where it is not known, then wait is what hung
 	wait Float64,
 	parallel Nullable(Float64),       -- efficiencies, NULL where they are not known
 	load_balance Nullable(Float64),
@@ -42,9 +44,11 @@ CREATE TABLE IF NOT EXISTS mpitrace.jobs (
 
 CREATE VIEW IF NOT EXISTS mpitrace.job_list AS SELECT * FROM mpitrace.jobs FINAL;
 
--- Sums by day, as on the pages.
+-- Sums by day, as on the pages. Shares are of hours - not_known_hours: those of jobs whose useful is NULL, but for what hung.
 CREATE VIEW IF NOT EXISTS mpitrace.days AS
 	SELECT toDate(start) AS day, cluster, program, user, account, count() AS jobs, sum(core_hours) AS hours,
-	       sum(core_hours * useful) AS useful_hours, sum(core_hours * (1 - useful - wait) - idle_core_hours) AS mpi_hours,
-	       sum(core_hours * wait) AS waiting_hours, sum(idle_core_hours) AS idle_hours, sum(loss_core_hours) AS lost_hours
+	       ifNull(sum(core_hours * useful), 0) AS useful_hours,
+	       ifNull(sum(core_hours * (1 - useful - wait) - idle_core_hours), 0) AS mpi_hours,
+	       sum(core_hours * wait) AS waiting_hours, sum(idle_core_hours) AS idle_hours, sum(loss_core_hours) AS lost_hours,
+	       sumIf(core_hours * (1 - wait), isNull(useful)) AS not_known_hours
 	FROM mpitrace.jobs FINAL GROUP BY day, cluster, program, user, account;

@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS mpitrace.jobs (
 	start timestamp NOT NULL,         -- UTC
 	elapsed_s double precision NOT NULL,
 	core_hours double precision NOT NULL,
-	useful double precision NOT NULL, -- shares of core_hours
+	useful double precision,          -- shares of core_hours; null where it is not known, then wait is what hung
 	wait double precision NOT NULL,
 	parallel double precision,        -- efficiencies, null where they are not known
 	load_balance double precision,
@@ -74,12 +74,14 @@ CREATE OR REPLACE VIEW mpitrace.job_list AS
 	       req_mem_bytes, max_rss_bytes, energy_j
 	FROM mpitrace.jobs;
 
--- Sums by day, of all jobs that ever were. hash is of the texts, which together are too long for an index.
+-- Sums by day, of all jobs that ever were. not_known: core-hours of jobs whose useful is null, but for what hung, which waited; shares are of
+-- core_hours - not_known. hash is of the texts, which together are too long for an index.
 CREATE TABLE IF NOT EXISTS mpitrace.days (
 	day date NOT NULL, cluster text NOT NULL, program text NOT NULL, "user" text NOT NULL, account text NOT NULL,
 	issue text NOT NULL, state text NOT NULL, hash bytea NOT NULL,
 	jobs bigint NOT NULL, core_hours double precision NOT NULL, useful double precision NOT NULL, mpi double precision NOT NULL,
 	waiting double precision NOT NULL, lost double precision NOT NULL, hung double precision NOT NULL, idle double precision NOT NULL,
+	not_known double precision NOT NULL DEFAULT 0,
 	PRIMARY KEY (day, hash)
 );
 CREATE INDEX IF NOT EXISTS days_by_user ON mpitrace.days ("user");
@@ -90,10 +92,16 @@ CREATE TABLE IF NOT EXISTS mpitrace.months (
 	issue text NOT NULL, state text NOT NULL, hash bytea NOT NULL,
 	jobs bigint NOT NULL, core_hours double precision NOT NULL, useful double precision NOT NULL, mpi double precision NOT NULL,
 	waiting double precision NOT NULL, lost double precision NOT NULL, hung double precision NOT NULL, idle double precision NOT NULL,
+	not_known double precision NOT NULL DEFAULT 0,
 	PRIMARY KEY (month, hash)
 );
 CREATE INDEX IF NOT EXISTS months_by_user ON mpitrace.months ("user");
 CREATE INDEX IF NOT EXISTS months_by_program ON mpitrace.months (program);
+
+-- Before version 3 there was no job of which it is not known how it spent its time.
+ALTER TABLE mpitrace.jobs ALTER COLUMN useful DROP NOT NULL;
+ALTER TABLE mpitrace.days ADD COLUMN IF NOT EXISTS not_known double precision NOT NULL DEFAULT 0;
+ALTER TABLE mpitrace.months ADD COLUMN IF NOT EXISTS not_known double precision NOT NULL DEFAULT 0;
 
 -- Days that are not in months. The day stands in the question, so that the server knows that these are few.
 CREATE OR REPLACE FUNCTION mpitrace.days_since() RETURNS SETOF mpitrace.days LANGUAGE plpgsql STABLE AS $$
@@ -102,10 +110,10 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE VIEW mpitrace.sums AS
-	SELECT month, cluster, program, "user", account, issue, state, jobs, core_hours, useful, mpi, waiting, lost, hung, idle
+	SELECT month, cluster, program, "user", account, issue, state, jobs, core_hours, useful, mpi, waiting, lost, hung, idle, not_known
 	FROM mpitrace.months
 	UNION ALL SELECT date_trunc('month', day)::date, cluster, program, "user", account, issue, state, jobs, core_hours, useful, mpi, waiting,
-	                 lost, hung, idle
+	                 lost, hung, idle, not_known
 	FROM mpitrace.days_since();
 
 -- Months that were over before that day, a month's first. Days of before stay as they are.
@@ -117,7 +125,7 @@ BEGIN
 		RETURN;
 	END IF;
 	INSERT INTO mpitrace.months SELECT date_trunc('month', day)::date, cluster, program, "user", account, issue, state, hash, sum(jobs),
-		sum(core_hours), sum(useful), sum(mpi), sum(waiting), sum(lost), sum(hung), sum(idle)
+		sum(core_hours), sum(useful), sum(mpi), sum(waiting), sum(lost), sum(hung), sum(idle), sum(not_known)
 		FROM mpitrace.days WHERE day >= since AND day < until GROUP BY 1, 2, 3, 4, 5, 6, 7, 8;
 	UPDATE mpitrace.about SET rolled_until = until;
 END $$;
@@ -128,27 +136,31 @@ DECLARE
 	sign integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
 	rolled date := (SELECT rolled_until FROM mpitrace.about);
 BEGIN
-	WITH s(day, cluster, program, "user", account, issue, state, hash, jobs, core_hours, useful, mpi, waiting, lost, hung, idle) AS (
+	WITH s(day, cluster, program, "user", account, issue, state, hash, jobs, core_hours, useful, mpi, waiting, lost, hung, idle, not_known) AS (
 		SELECT c.start::date, coalesce(c.cluster, ''), coalesce(c.program, ''), c."user", coalesce(c.account, ''),
 		       coalesce(c.issue, ''), c.state,
 		       sha256(convert_to(jsonb_build_array(coalesce(c.cluster, ''), coalesce(c.program, ''), c."user",
 		                                           coalesce(c.account, ''), coalesce(c.issue, ''), c.state)::text, 'UTF8')),
-		       sign * count(*), sign * sum(c.core_hours), sign * sum(c.core_hours * c.useful),
-		       sign * sum(c.core_hours * (1 - c.useful - c.wait) - c.idle_core_hours), sign * sum(c.core_hours * c.wait),
-		       sign * sum(c.loss_core_hours), sign * sum(c.hung_core_hours), sign * sum(c.idle_core_hours)
+		       sign * count(*), sign * sum(c.core_hours), sign * coalesce(sum(c.core_hours * c.useful), 0),
+		       sign * coalesce(sum(c.core_hours * (1 - c.useful - c.wait) - c.idle_core_hours), 0), sign * sum(c.core_hours * c.wait),
+		       sign * sum(c.loss_core_hours), sign * sum(c.hung_core_hours), sign * sum(c.idle_core_hours),
+		       sign * sum(CASE WHEN c.useful IS NULL THEN c.core_hours * (1 - c.wait) ELSE 0 END)
 		FROM changed c GROUP BY 1, 2, 3, 4, 5, 6, 7, 8),
 	of_days AS (
 		INSERT INTO mpitrace.days AS d SELECT * FROM s
 		ON CONFLICT (day, hash) DO UPDATE SET jobs = d.jobs + excluded.jobs, core_hours = d.core_hours + excluded.core_hours,
 			useful = d.useful + excluded.useful, mpi = d.mpi + excluded.mpi, waiting = d.waiting + excluded.waiting,
-			lost = d.lost + excluded.lost, hung = d.hung + excluded.hung, idle = d.idle + excluded.idle)
+			lost = d.lost + excluded.lost, hung = d.hung + excluded.hung, idle = d.idle + excluded.idle,
+			not_known = d.not_known + excluded.not_known)
 	INSERT INTO mpitrace.months AS m
 		SELECT date_trunc('month', s.day)::date, s.cluster, s.program, s."user", s.account, s.issue, s.state, s.hash, sum(s.jobs),
-		       sum(s.core_hours), sum(s.useful), sum(s.mpi), sum(s.waiting), sum(s.lost), sum(s.hung), sum(s.idle)
+		       sum(s.core_hours), sum(s.useful), sum(s.mpi), sum(s.waiting), sum(s.lost), sum(s.hung), sum(s.idle),
+		       sum(s.not_known)
 		FROM s WHERE s.day < rolled GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
 		ON CONFLICT (month, hash) DO UPDATE SET jobs = m.jobs + excluded.jobs, core_hours = m.core_hours + excluded.core_hours,
 			useful = m.useful + excluded.useful, mpi = m.mpi + excluded.mpi, waiting = m.waiting + excluded.waiting,
-			lost = m.lost + excluded.lost, hung = m.hung + excluded.hung, idle = m.idle + excluded.idle;
+			lost = m.lost + excluded.lost, hung = m.hung + excluded.hung, idle = m.idle + excluded.idle,
+			not_known = m.not_known + excluded.not_known;
 	IF sign < 0 THEN
 		DELETE FROM mpitrace.months m WHERE m.jobs = 0
 			AND m.month IN (SELECT DISTINCT date_trunc('month', c.start)::date FROM changed c);
@@ -259,4 +271,4 @@ DO $$ BEGIN
 	END IF;
 END $$;
 
-UPDATE mpitrace.about SET version = 2 WHERE version < 2;
+UPDATE mpitrace.about SET version = 3 WHERE version < 3;

@@ -24,6 +24,7 @@ static const struct metric {
 	{"mpitrace_waiting_core_hours_total", "Core-hours in wait states of MPI."},
 	{"mpitrace_hung_core_hours_total", "Core-hours after the last progress of any rank."},
 	{"mpitrace_idle_core_hours_total", "Core-hours of processors that were allocated without a rank."},
+	{"mpitrace_not_known_core_hours_total", "Core-hours of which it is not known how they were spent."},
 	{"mpitrace_lost_core_hours_total", "Core-hours that the first issue of each step cost."},
 };
 
@@ -93,8 +94,10 @@ static int add_with(struct totals *t, const struct fleet_job *j, bool others)
 {
 	_cleanup_buf_ struct buf labels = {0};
 	put_labels(&labels, j, others, NULL);
-	double useful = isnan(j->useful) ? 0 : j->core_hours * j->useful;
-	const double values[] = {1, !j->complete, j->core_hours, useful, j->core_hours * j->wait, j->hung, j->idle};
+	bool known = !isnan(j->useful);
+	double useful = known ? j->core_hours * j->useful : 0, not_known = known ? 0 : j->core_hours * (1 - j->wait);
+	const double values[] = {1,	  !j->complete, j->core_hours, useful, j->core_hours * j->wait,
+				 j->hung, j->idle,	not_known};
 	int rc = buf_failed(&labels) ? -ENOMEM : 0;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]) && rc == 0; i++)
 		rc = add_to(t, metrics[i].name, (const char *)labels.data, values[i]);

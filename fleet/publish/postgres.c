@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define SERVER_LEAST 120000 /* triggers with tables of what changed, on partitioned tables; and aggregates replaced */
-#define SCHEMA_VERSION 2    /* contrib/postgresql/fleet.sql */
+#define SCHEMA_VERSION 3    /* contrib/postgresql/fleet.sql */
 #define ROWS_AT_ONCE "1000" /* of an answer */
 
 extern const char publish_schema[]; /* contrib/postgresql/fleet.sql */

@@ -64,7 +64,7 @@ def test_each_once(t, place, programs, all_records):
     some = hostile(all_records[:1200])
     with Server(programs, place) as server:
         site = Site(place, 'site', destination(server))
-        t.check('--check makes what is missing', site.run('--check').stdout == 'd0: can be reached\n' and server.ask('select version from mpitrace.about') == '2', '')
+        t.check('--check makes what is missing', site.run('--check').stdout == 'd0: can be reached\n' and server.ask('select version from mpitrace.about') == '3', '')
         site.leave(*some)
         run = site.run('--dry-run')
         t.check('--dry-run shows rows', run.returncode == 0 and '"key":"' in run.stdout and counted(server).startswith('0|'), run)
@@ -160,7 +160,7 @@ def test_what_fails(t, place, programs, all_records):
         t.check('a schema that is newer is left alone', run.returncode == 5 and 'newer mpitrace' in run.stderr and site.run('--check').returncode == 3, run)
         server.ask('update mpitrace.about set version = 0')
         run, _ = site.until_done()
-        t.equal('one that is older is brought up', (run.returncode, server.ask('select version from mpitrace.about'), counted(server)[:4]), (0, '2', '2|2|'))
+        t.equal('one that is older is brought up', (run.returncode, server.ask('select version from mpitrace.about'), counted(server)[:4]), (0, '3', '2|2|'))
         refuse(t, server, site, [next(later) for _ in range(30)])
         hang(t, server, site, careful, next(later))
 
@@ -289,6 +289,26 @@ BEFORE = """CREATE SCHEMA mpitrace; CREATE TABLE mpitrace.jobs (id bigint NOT NU
  SELECT i, 'k' || i, nullif('u' || i % 3, 'u0'), 1, 2, timestamp '2025-01-01' + i * interval '1 day', 1, 5, 0.5, 0.25, 1, 1, 0, 'COMPLETED', 0 FROM generate_series(1, 90) i"""
 
 
+def test_not_known(t, place, programs, all_records):
+    """Of some jobs nobody knows how they spent their time: they come as others do, and shares are of the hours of which it is known."""
+    some = [dict(r, id='n%d' % i, share=dict.fromkeys(r['share']) if i % 2 else r['share'], core_hours=10, hours=dict(r['hours'], idle=0), hung_core_hours=4 if i % 4 == 1 else 0)
+            for i, r in enumerate(all_records[:40])]
+    sums = 'select sum(core_hours), sum(not_known), sum(useful) between 1 and 199 from mpitrace.'
+    with Server(programs, place) as server:
+        site = Site(place, 'site', destination(server))
+        site.leave(*[r for r in some if r['share']['useful'] is not None])
+        site.until_done()
+        server.ask('DROP VIEW mpitrace.sums; ALTER TABLE mpitrace.days DROP COLUMN not_known; ALTER TABLE mpitrace.months DROP COLUMN not_known; ALTER TABLE mpitrace.jobs ALTER COLUMN useful SET NOT NULL; '
+                   'UPDATE mpitrace.about SET version = 2')
+        site.leave(*[r for r in some if r['share']['useful'] is None])
+        run, _ = site.until_done()
+        t.equal('what is not known comes, also into a schema of version 2', (run.returncode, site.status()[0]['dead'], counted(server).split('|')[0], server.ask('select count(*) from mpitrace.jobs where useful is null')), (0, 0, '40', '20'))
+        t.equal('and is in the sums, by day and by month', [server.ask(sums + table) for table in ('days', 'sums')], ['400|160|t'] * 2)
+        t.equal('the sums are those of the file', json.loads(in_file(place, some, 'select total(core_hours) as h, total(not_known) as n from days', '--json')), [{'h': 400, 'n': 160}])
+        server.ask('delete from mpitrace.jobs where useful is null')
+        t.equal('it goes with its jobs', server.ask(sums + 'sums'), '200|0|t')
+
+
 def test_from_before(t, place, programs, all_records):
     with Server(programs, place) as server:
         server.ask(BEFORE)
@@ -383,7 +403,7 @@ def test_other_servers(t, place, programs, all_records):
         t.check('refused: %s' % (wrong or 'no host'), run.returncode == 3 and said in run.stderr, run)
 
 
-TESTS = (test_each_once, test_killed, test_what_fails, test_retention, test_months, test_questions, test_from_before, test_tls, test_other_servers)
+TESTS = (test_each_once, test_killed, test_what_fails, test_retention, test_months, test_questions, test_not_known, test_from_before, test_tls, test_other_servers)
 
 programs = find_server()
 if programs is None:

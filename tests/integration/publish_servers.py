@@ -272,12 +272,16 @@ def test_dashboard(t, server, db, count):
         answers[v['name']] = ask_clickhouse(server, v['query'])
     t.check('each of the %d panels and variables of the dashboard has an answer' % len(answers), all(answers.values()), [k for k, v in answers.items() if not v])
     query = lambda sql: json.loads(subprocess.run([MPITRACE, 'fleet', 'query', '--db', db, '--json', sql], capture_output=True, text=True, check=True).stdout)
-    said = query('select count(*) n, sum(core_hours) h, sum(core_hours*useful)/sum(core_hours) u, sum(core_hours*wait)/sum(core_hours) w, sum(loss_core_hours) l from job_list')
+    known = '(sum(core_hours)-(select total(not_known) from days))'
+    said = query('select count(*) n, sum(core_hours) h, sum(core_hours*useful)/%s u, sum(core_hours*wait)/%s w, sum(loss_core_hours) l from job_list' % (known, known))
     said = said['rows'][0] if isinstance(said, dict) else said[0]
     said = list(said.values()) if isinstance(said, dict) else said
     numbers = [count, answers['Core-hours'][0]['hours'], answers['Useful'][0]['useful_share'], answers['Waiting in MPI'][0]['waiting_share'],
                answers['Lost to the first issue of each step, core-hours'][0]['lost']]
     t.check('they are the numbers of `mpitrace fleet`', all(close(a, b) for a, b in zip(said, numbers)), (said, numbers))
+    of = {'jobs': 'sum(jobs)', 'useful': 'sum(useful_hours)', 'mpi': 'sum(mpi_hours)', 'wait': 'sum(waiting_hours)', 'not_known': 'sum(not_known_hours)'}
+    days = [list(x[0].values()) for x in (query('select %s from days' % ', '.join('total(%s) as %s' % (k, k) for k in of)), ask_clickhouse(server, 'SELECT %s FROM mpitrace.days' % ', '.join('%s AS n_%s' % (v, k) for k, v in of.items())))]
+    t.check('days are those of `mpitrace fleet`, also of what is not known', days[0][4] > 0 and all(close(float(a), float(b)) for a, b in zip(*days)), days)
     lost = {r['issue']: r['lost'] for r in answers['Lost to what, core-hours']}
     t.check('also by cause', lost and close(sum(lost.values()), said[4]), (lost, said))
 
@@ -286,6 +290,8 @@ def test_clickhouse(t, place, all_records):
     with clickhouse(place) as server:
         ask = lambda question: ask_clickhouse(server, question)
         some = hostile(all_records[:1500])
+        for r in some[10:300]:
+            r.update(share=dict.fromkeys(r['share']))
         destination = {'type': 'clickhouse', 'url': server.url, 'database': 'mpitrace', 'backoff': 0, 'user': 'me', 'password_file': secret_file(place)}
         site = Site(place, 'clickhouse', destination)
         site.leave(*some)
@@ -363,7 +369,7 @@ def summed(some):
         labels = [(k, (r[k] or '').replace('\\', '\\\\').replace('"', '\\"').replace('\n', '\\n')) for k in ('account', 'cluster', 'partition')]
         for metric, value in (('jobs', 1), ('incomplete_jobs', not r['coverage']['complete']), ('core_hours', r['core_hours']), ('useful_core_hours', r['core_hours'] * r['share']['useful']),
                               ('waiting_core_hours', r['core_hours'] * min(r['share']['wait'], 1 - r['share']['useful'])), ('hung_core_hours', r.get('hung_core_hours', 0)),
-                              ('idle_core_hours', r['hours']['idle'])):
+                              ('idle_core_hours', r['hours']['idle']), ('not_known_core_hours', 0)):
             sums['mpitrace_%s_total' % metric, tuple(labels)] += value
         issue = first_issue(r)
         if issue:

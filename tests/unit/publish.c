@@ -205,6 +205,8 @@ Test(pushgateway, series_are_bounded_and_nothing_is_left_out)
 			     "cluster=\"(others)\",partition=\"(others)\",account=\"(others)\""));
 	cr_expect_eq(sum_of(&t, "mpitrace_jobs_total"), 6000);
 	cr_expect_eq(sum_of(&t, "mpitrace_core_hours_total"), 12000);
+	cr_expect_eq(sum_of(&t, "mpitrace_not_known_core_hours_total"), 12000); /* the records have no share */
+	cr_expect_eq(sum_of(&t, "mpitrace_useful_core_hours_total"), 0);
 	totals_done(&t);
 }
 
@@ -216,7 +218,7 @@ Test(pushgateway, issues_are_those_of_the_table_and_within_the_bound)
 		snprintf(name, sizeof(name), "i%d", i);
 		cr_assert_eq(add_job(&t, "a", name), 0);
 	}
-	cr_expect_eq(t.all.n, 8u, "%zu: any name is one of others", t.all.n);
+	cr_expect_eq(t.all.n, 9u, "%zu: any name is one of others", t.all.n);
 	for (int i = 0; i < 2600; i++) {
 		snprintf(name, sizeof(name), "a%d", i);
 		cr_assert_eq(add_job(&t, name, i < 2400 ? "" : issue_rows[0].name), 0);
