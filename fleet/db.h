@@ -20,6 +20,7 @@ enum fleet_kind {
 	FLEET_CLUSTER,
 };
 
+#define FLEET_ROUNDED 1e-9 /* of a sum of core-hours: less is what adding and taking away has left */
 #define FLEET_SECONDS_PER_DAY 86400
 /* Ranks of a job by powers of two, in SQL: 64 for 33 to 64. */
 #define FLEET_SIZE_OF_RANKS "1<<CAST(ceil(log2(max(ranks, 1))) AS INTEGER)"

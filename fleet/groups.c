@@ -31,17 +31,46 @@ struct sums sums_of_account(struct fleet_page *g, sqlite3_int64 id)
 	return total_of(g, "SELECT " SUMS " FROM weeks WHERE name=?1", id);
 }
 
+double known_of(const struct sums *s)
+{
+	return s->hours > s->not_known * (1 + FLEET_ROUNDED) ? s->hours - s->not_known : 0;
+}
+
 double share_of(double part, const struct sums *s)
 {
-	return s->hours > 0 ? part / s->hours : NAN;
+	return known_of(s) > 0 ? part / known_of(s) : NAN;
+}
+
+void put_not_known(struct fleet_page *g, const struct sums *s)
+{
+	if (s->not_known > 0 && known_of(s) > 0)
+		put(&g->p,
+		    "<p class=\"cause\">How %s of %s core-hours were spent is not known; shares are of the other "
+		    "%s.</p>\n",
+		    fmt_hours_said(s->not_known).s, fmt_hours_said(s->hours).s, fmt_hours_said(known_of(s)).s);
+	else if (s->not_known > 0)
+		put(&g->p, "<p class=\"cause\">How the %s core-hours were spent is not known.</p>\n",
+		    fmt_hours_said(s->hours).s);
+}
+
+void put_spent(struct fleet_page *g, const struct sums *s)
+{
+	put(&g->p, "<p class=\"cause\">%s job%s", fmt_count(s->jobs).s, s->jobs == 1 ? "" : "s");
+	if (known_of(s) > 0)
+		put(&g->p, "; MPI took %s of the time, waiting %s", fmt_share(share_of(s->mpi + s->wait, s)).s,
+		    fmt_share(share_of(s->wait, s)).s);
+	put(&g->p, ".</p>\n");
+	put_not_known(g, s);
 }
 
 /* ---- weeks ---- */
 
 static void take_weeks(struct fleet_page *g, sqlite3_int64 id, column_list *c)
 {
-	sqlite3_stmt *row = ask(
-		g, "SELECT week*7, jobs, core_hours, useful, mpi, wait, loss FROM weeks WHERE name=?1 ORDER BY 1", id);
+	sqlite3_stmt *row = ask(g,
+				"SELECT week*7, jobs, core_hours, useful, mpi, wait, loss, not_known FROM weeks WHERE "
+				"name=?1 ORDER BY 1",
+				id);
 	while (next(g, row))
 		if (vec_push(c, (struct column){sqlite3_column_double(row, 0), sums_of(row, 1)}) < 0)
 			break;
@@ -67,8 +96,9 @@ static void put_head(struct fleet_page *g, const struct group_table *t)
 	put(&g->p,
 	    "<div class=\"scroll\" tabindex=\"0\"><table%s><thead><tr><th scope=\"col\">%s</th><th scope=\"col\" "
 	    "class=\"n\">jobs</th><th scope=\"col\" class=\"n\">core-hours</th><th scope=\"col\" class=\"pic\">how "
-	    "they were spent</th><th scope=\"col\" class=\"n\">useful</th><th scope=\"col\" class=\"n\">waiting</th>",
-	    t->sortable ? " class=\"sortable\"" : "", t->what);
+	    "they were spent</th><th scope=\"col\" class=\"n\">useful</th><th scope=\"col\" class=\"n\">waiting</th>%s",
+	    t->sortable ? " class=\"sortable\"" : "", t->what,
+	    t->not_known ? "<th scope=\"col\" class=\"n\">core-hours not known</th>" : "");
 	if (t->trend)
 		put(&g->p, "<th scope=\"col\" class=\"pic\">useful by week</th>");
 	put(&g->p, "<th scope=\"col\" class=\"n\">core-hours lost</th>");
@@ -101,11 +131,13 @@ static void put_group(struct fleet_page *g, const struct group_table *t, sqlite3
 	put(&g->p, "</td>");
 	put_cell(g, fmt_share(share_of(s.useful, &s)), share_of(s.useful, &s));
 	put_cell(g, fmt_share(share_of(s.wait, &s)), share_of(s.wait, &s));
+	if (t->not_known)
+		put_cell(g, fmt_hours(s.not_known), s.not_known);
 	if (t->trend)
 		put_trend(g, id);
 	put_cell(g, fmt_hours(s.loss), s.loss);
 	if (t->versions)
-		put_cell(g, fmt_count(sqlite3_column_double(row, 8)), sqlite3_column_double(row, 8));
+		put_cell(g, fmt_count(sqlite3_column_double(row, 9)), sqlite3_column_double(row, 9));
 	put(&g->p, "</tr>\n");
 }
 
@@ -119,7 +151,7 @@ void put_groups(struct fleet_page *g, const struct group_table *t, sqlite3_stmt 
 	}
 	if (any) {
 		put(&g->p, "</tbody></table></div>\n");
-		put_time_legend(&g->p);
+		put_hours_legend(g, t->not_known);
 	} else {
 		put(&g->p, "<p>None yet.</p>\n");
 	}

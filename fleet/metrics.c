@@ -26,6 +26,8 @@ static const struct metric {
 	 "SELECT n.name AS issue, total(c.loss) FROM causes c JOIN names n ON n.id=c.issue WHERE c.issue>0 GROUP BY c.issue"},
 	{"mpitrace_fleet_week_core_hours", "Core-hours of steps that began in the last seven days.",
 	 "SELECT total(core_hours) FROM jobs WHERE start>=strftime('%s','now')-7*86400"},
+	{"mpitrace_fleet_week_not_known_core_hours", "Of them, those of which it is not known how they were spent: in neither of the next two.",
+	 "SELECT total(core_hours*(1-wait)) FROM jobs WHERE start>=strftime('%s','now')-7*86400 AND useful IS NULL"},
 	{"mpitrace_fleet_week_useful_core_hours", "Of them, outside of MPI.",
 	 "SELECT total(core_hours*useful) FROM jobs WHERE start>=strftime('%s','now')-7*86400"},
 	{"mpitrace_fleet_week_waiting_core_hours", "Of them, in wait states of MPI, hung or not.",

@@ -337,7 +337,8 @@ static double sum_of_week(struct fleet *f, const struct monday *m, const char *w
 	return fleet_number(f, sql, 0);
 }
 
-/* Matters overlap, as a slow node and the program that waited for it; nobody saves more than was not useful. */
+/* Matters overlap, as a slow node and the program that waited for it; nobody saves more than was not useful, or is not
+ * known to have been. */
 static double saving_of(const struct monday *m, double not_useful)
 {
 	double sum = 0;
@@ -355,6 +356,9 @@ int monday_read(struct fleet *f, int64_t until, struct monday *ret_m, struct err
 		return fail(e, -ENODATA, "%s: jobs of that week were let go", f->path);
 	m.jobs = sum_of_week(f, &m, "jobs");
 	m.core_hours = sum_of_week(f, &m, "core_hours");
+	m.not_known = sum_of_week(f, &m, "not_known");
+	if (m.not_known < FLEET_ROUNDED * m.core_hours)
+		m.not_known = 0;
 	int rc = ask(f, &m, &all, e);
 	if (rc == 0)
 		rc = look_back(f, &m, &all, e);

@@ -35,6 +35,7 @@ struct monday {
 	int64_t from, until; /* seconds since 1970 */
 	double jobs;	     /* of the week */
 	double core_hours;   /* of all jobs of the week */
+	double not_known;    /* of them: nobody knows how they were spent */
 	double saving;	     /* of them, at most: sentences overlap */
 	VEC(struct monday_sentence) sentences;
 	VEC(struct monday_old) old;

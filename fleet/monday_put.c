@@ -82,6 +82,13 @@ static void put_old(const struct monday_old *o, FILE *out)
 	free(text);
 }
 
+static void put_not_known(const struct monday *m, const char *all, FILE *out)
+{
+	char hours[32];
+	monday_hours(m->not_known, hours);
+	fprintf(out, "How %s of %s core-hours were spent is not known.\n\n", hours, all);
+}
+
 void monday_put_mail(const struct monday *m, const char *url, FILE *out)
 {
 	char from[16], until[16], saving[32], all[32];
@@ -95,6 +102,8 @@ void monday_put_mail(const struct monday *m, const char *url, FILE *out)
 	else
 		fputs("no job of that week is known\n", out);
 	fputs("MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n", out);
+	if (m->not_known > 0)
+		put_not_known(m, all, out);
 	for (size_t i = 0; i < m->sentences.n; i++) {
 		char before[24];
 		snprintf(before, sizeof(before), "%zu. ", i + 1);
@@ -121,6 +130,7 @@ void monday_put_json(const struct monday *m, const char *url, FILE *out)
 	day_of(m->until - 1, day);
 	json_put_text(top, "to", day);
 	json_put(top, "core_hours", m->core_hours);
+	json_put(top, "not_known_core_hours", m->not_known);
 	json_put(top, "could_be_saved", m->saving);
 	cJSON *list = json_array(top, "sentences"), *old = json_array(top, "before");
 	for (size_t i = 0; i < m->sentences.n; i++) {

@@ -114,9 +114,13 @@ bool next(struct fleet_page *g, sqlite3_stmt *row)
 
 struct sums sums_of(sqlite3_stmt *row, int first)
 {
-	return (struct sums){sqlite3_column_double(row, first),	    sqlite3_column_double(row, first + 1),
-			     sqlite3_column_double(row, first + 2), sqlite3_column_double(row, first + 3),
-			     sqlite3_column_double(row, first + 4), sqlite3_column_double(row, first + 5)};
+	struct sums s = {sqlite3_column_double(row, first),	sqlite3_column_double(row, first + 1),
+			 sqlite3_column_double(row, first + 2), sqlite3_column_double(row, first + 3),
+			 sqlite3_column_double(row, first + 4), sqlite3_column_double(row, first + 5),
+			 sqlite3_column_double(row, first + 6)};
+	if (s.not_known < FLEET_ROUNDED * s.hours)
+		s.not_known = 0;
+	return s;
 }
 
 const char *text_of(sqlite3_stmt *row, int column)
@@ -175,7 +179,17 @@ void put_cell(struct fleet_page *g, struct fmt shown, double value)
 
 void put_hours_bar(struct fleet_page *g, const struct sums *s, double full)
 {
-	put_time_bar(&g->p, s->useful, s->mpi + s->wait, s->wait, full);
+	const struct part parts[] = {
+		{"useful", s->useful}, {"mpi", s->mpi}, {"wait", s->wait}, {"not-known", s->not_known}};
+	put_bar(&g->p, parts, sizeof(parts) / sizeof(parts[0]), full);
+}
+
+void put_hours_legend(struct fleet_page *g, bool not_known)
+{
+	put_time_legend(&g->p);
+	if (not_known)
+		put(&g->p, "<p class=\"legend\"><span><svg width=\"14\" height=\"12\" aria-hidden=\"true\"><rect "
+			   "class=\"not-known\" width=\"14\" height=\"12\"/></svg> not known</span></p>\n");
 }
 
 /* ---- names ---- */
@@ -248,7 +262,8 @@ static bool is_linked(struct site *s, sqlite3_int64 id, bool link_it)
 	return link_it && vec_push(&s->linked, id) == 0;
 }
 
-static void put_job(struct fleet_page *g, sqlite3_stmt *r, bool link_it)
+/* Is it known how its time was spent? */
+static bool put_job(struct fleet_page *g, sqlite3_stmt *r, bool link_it)
 {
 	sqlite3_int64 id = sqlite3_column_int64(r, 0);
 	double hours = sqlite3_column_double(r, 9), useful = sqlite3_column_double(r, 10),
@@ -273,13 +288,19 @@ static void put_job(struct fleet_page *g, sqlite3_stmt *r, bool link_it)
 	put(&g->p, "<td class=\"wide\">");
 	bool known = sqlite3_column_type(r, 10) != SQLITE_NULL;
 	double ran = hours > 0 ? sqlite3_column_double(r, 18) / hours : 1;
-	put_time_bar(&g->p, useful, known ? ran - useful : wait, wait, 1);
+	put_hours_bar(g,
+		      &(struct sums){.useful = useful,
+				     .mpi = known ? ran - useful - wait : 0,
+				     .wait = wait,
+				     .not_known = known ? 0 : 1 - wait},
+		      1);
 	put(&g->p, "</td>");
 	put_cell(g, fmt_ratio(parallel), parallel);
 	put_cell(g, fmt_hours(sqlite3_column_double(r, 14)), sqlite3_column_double(r, 14));
 	put(&g->p, "<td>");
 	put_cause(g, text_of(r, 13));
 	put(&g->p, "</td></tr>\n");
+	return known;
 }
 
 void put_kept_from(struct fleet_page *g)
@@ -321,6 +342,7 @@ void put_judged(struct fleet_page *g)
 
 void put_jobs(struct fleet_page *g, sqlite3_stmt *rows, const char *caption, bool link_all)
 {
+	bool all_known = true;
 	put_kept_from(g);
 	put(&g->p,
 	    "<div class=\"scroll\" tabindex=\"0\"><table class=\"jobs-table "
@@ -333,8 +355,8 @@ void put_jobs(struct fleet_page *g, sqlite3_stmt *rows, const char *caption, boo
 	    "<th scope=\"col\">lost to</th></tr></thead>\n<tbody>\n",
 	    caption);
 	while (next(g, rows))
-		put_job(g, rows, link_all);
+		all_known &= put_job(g, rows, link_all);
 	put(&g->p, "</tbody></table></div>\n");
-	put_time_legend(&g->p);
+	put_hours_legend(g, !all_known);
 	sqlite3_finalize(rows);
 }

@@ -65,8 +65,9 @@ bool next(struct fleet_page *g, sqlite3_stmt *row);
 /* Core-hours of a group of jobs. */
 struct sums {
 	double jobs, hours, useful, mpi, wait, loss; /* mpi: without waiting */
+	double not_known;			     /* of hours: nobody knows how they were spent */
 };
-#define SUMS "total(jobs), total(core_hours), total(useful), total(mpi), total(wait), total(loss)"
+#define SUMS "total(jobs), total(core_hours), total(useful), total(mpi), total(wait), total(loss), total(not_known)"
 /* Columns from the first one on, as SUMS has them. */
 struct sums sums_of(sqlite3_stmt *row, int first);
 
@@ -75,8 +76,14 @@ struct sums sums_of_all(struct fleet_page *g);
 struct sums sums_of_program(struct fleet_page *g, sqlite3_int64 id);
 struct sums sums_of_user(struct fleet_page *g, sqlite3_int64 id);
 struct sums sums_of_account(struct fleet_page *g, sqlite3_int64 id);
-/* NAN when there are no hours. */
+/* Hours of which it is known how they were spent. */
+double known_of(const struct sums *s);
+/* Of these; NAN when there are none. Every share of useful, MPI or waiting time is one of them. */
 double share_of(double part, const struct sums *s);
+/* How many hours are not known, a paragraph; nothing where all are. */
+void put_not_known(struct fleet_page *g, const struct sums *s);
+/* How many jobs there were, and what of their time MPI and waiting took. */
+void put_spent(struct fleet_page *g, const struct sums *s);
 
 /* ---- pieces ---- */
 
@@ -88,6 +95,8 @@ struct fmt fmt_moment(double start);	      /* 2025-07-30 14:05, UTC */
 /* A number by which rows can be sorted. */
 void put_cell(struct fleet_page *g, struct fmt shown, double value);
 void put_hours_bar(struct fleet_page *g, const struct sums *s, double full);
+/* What its patterns mean; not_known: there is a bar with such hours. */
+void put_hours_legend(struct fleet_page *g, bool not_known);
 /* An issue in words. */
 void put_cause(struct fleet_page *g, const char *issue);
 /* A program without its directories, which stand under the pointer; "not named" for none. */
@@ -131,7 +140,8 @@ struct group_table {
 	bool unlinked;	  /* no page of their own */
 	bool sortable;	  /* by its headings */
 	bool trend;	  /* with the weeks of each */
-	bool versions;	  /* with a ninth column of rows */
+	bool versions;	  /* with a tenth column of rows */
+	bool not_known;	  /* some hours of them are not known */
 };
 /* Rows: id, name, SUMS. Finalizes them. */
 void put_groups(struct fleet_page *g, const struct group_table *t, sqlite3_stmt *rows);

@@ -3,7 +3,8 @@
 
 #define ACCOUNT_JOBS "100"
 #define OF_ACCOUNT \
-	"total(d.jobs), total(d.core_hours), total(d.useful), total(d.mpi), total(d.wait), total(d.loss) AS lost" \
+	"total(d.jobs), total(d.core_hours), total(d.useful), total(d.mpi), total(d.wait), total(d.loss) AS lost," \
+	" total(d.not_known)" \
 	" FROM account_sums d JOIN names n"
 
 void put_led(struct fleet_page *g)
@@ -28,21 +29,22 @@ static void put_masthead(struct fleet_page *g, sqlite3_int64 id, const char *nam
 	put_text(&g->p, name, NAME_CHARS);
 	put(&g->p, "</b></p>\n<h1>Up to %s of %s core-hours could be saved.</h1>\n", fmt_hours_said(s.loss).s,
 	    fmt_hours_said(s.hours).s);
-	put(&g->p, "<p class=\"cause\">%s job%s; MPI took %s of the time, waiting %s.</p></div>\n", fmt_count(s.jobs).s,
-	    s.jobs == 1 ? "" : "s", fmt_share(share_of(s.mpi + s.wait, &s)).s, fmt_share(share_of(s.wait, &s)).s);
+	put_spent(g, &s);
+	put(&g->p, "</div>\n");
 }
 
 static void put_groups_of(struct fleet_page *g, sqlite3_int64 id)
 {
+	bool not_known = sums_of_account(g, id).not_known > 0;
 	section_begin(g, "users", "Users", "Those whose jobs lost most first.");
-	put_groups(g, &(struct group_table){.what = "user", .sortable = true},
+	put_groups(g, &(struct group_table){.what = "user", .sortable = true, .not_known = not_known},
 		   ask(g,
 		       "SELECT n.id, n.name, " OF_ACCOUNT " ON n.id=d.user WHERE d.account=?1 GROUP BY d.user"
 		       " HAVING total(d.jobs)>0 ORDER BY lost DESC LIMIT 2000",
 		       id));
 	section_end(g);
 	section_begin(g, "programs", "Programs", "Those that lost most first.");
-	put_groups(g, &(struct group_table){.what = "program", .sortable = true},
+	put_groups(g, &(struct group_table){.what = "program", .sortable = true, .not_known = not_known},
 		   ask(g,
 		       "SELECT n.id, n.name, " OF_ACCOUNT " ON n.id=d.program WHERE d.account=?1 GROUP BY d.program"
 		       " HAVING total(d.jobs)>0 ORDER BY lost DESC LIMIT 200",

@@ -96,8 +96,13 @@ static void put_masthead(struct fleet_page *g, const cJSON *r)
 	put_text(&g->p, json_text(r, "step_id", "\xe2\x80\x93"), 40);
 	put(&g->p, " \xc2\xb7 ");
 	put_text(&g->p, basename_of(json_text(r, "program", "not named")), NAME_CHARS);
-	put(&g->p, "</p>\n<h1>MPI took %s of %s core-hours; waiting was %s.</h1>\n", fmt_share(spent.mpi).s,
-	    fmt_hours(json_number(r, "core_hours")).s, fmt_share(spent.wait).s);
+	put(&g->p, "</p>\n<h1>");
+	if (isnan(spent.mpi))
+		put(&g->p, "How the %s core-hours were spent is not known.", fmt_hours(json_number(r, "core_hours")).s);
+	else
+		put(&g->p, "MPI took %s of %s core-hours; waiting was %s.", fmt_share(spent.mpi).s,
+		    fmt_hours(json_number(r, "core_hours")).s, fmt_share(spent.wait).s);
+	put(&g->p, "</h1>\n");
 	put_report_link(g, json_text(r, "report", ""));
 	put(&g->p, "<dl class=\"figures\">\n");
 	put_number(g, "ranks", fmt_count(json_number(r, "ranks")));

@@ -86,10 +86,14 @@ void page_monday(struct fleet_page *g)
 	    fmt_day((double)m.from / FLEET_SECONDS_PER_DAY).s,
 	    fmt_day((double)(m.until - 1) / FLEET_SECONDS_PER_DAY).s);
 	if (m.jobs > 0)
-		put(&g->p, "Up to %s of %s core-hours could be saved.</h1></div>\n", fmt_hours_said(m.saving).s,
+		put(&g->p, "Up to %s of %s core-hours could be saved.</h1>\n", fmt_hours_said(m.saving).s,
 		    fmt_hours_said(m.core_hours).s);
 	else
-		put(&g->p, "No job of that week is known.</h1></div>\n");
+		put(&g->p, "No job of that week is known.</h1>\n");
+	if (m.not_known > 0)
+		put(&g->p, "<p class=\"cause\">How %s of %s core-hours were spent is not known.</p>\n",
+		    fmt_hours_said(m.not_known).s, fmt_hours_said(m.core_hours).s);
+	put(&g->p, "</div>\n");
 	if (m.jobs > 0)
 		put_sentences(g, &m);
 	if (m.old.n > 0)

@@ -70,13 +70,6 @@ static double hung_hours(const struct fleet_page *g)
 	return fleet_number(g->site->f, "SELECT total(hung) FROM outcomes", 0);
 }
 
-/* Of jobs of which it is not known how much of their time was useful: in no sum but that of core-hours. */
-static double unknown_hours(const struct fleet_page *g)
-{
-	return fleet_number(g->site->f,
-			    "SELECT total(core_hours*(1-wait)-idle_core_hours) FROM jobs WHERE useful IS NULL", 0);
-}
-
 /* How the jobs ended, and what of their time passed when nobody advanced any more. */
 static void put_outcomes(struct fleet_page *g)
 {
@@ -108,6 +101,26 @@ static void put_outcomes(struct fleet_page *g)
 	sqlite3_finalize(row);
 }
 
+/* All shares are of the hours whose use is known. */
+static void put_headline(struct fleet_page *g, const struct sums *s)
+{
+	double known = known_of(s), idle = known - s->useful - s->mpi - s->wait, hung = hung_hours(g);
+	if (known <= 0) {
+		if (s->hours > 0)
+			put(&g->p, "How the %s core-hours were spent is not known.", fmt_hours_said(s->hours).s);
+		else
+			put(&g->p, "No jobs yet.");
+		return;
+	}
+	put(&g->p, "MPI took %s of %s core-hours; %s were spent waiting for others",
+	    fmt_share(share_of(s->mpi + s->wait, s)).s, fmt_hours_said(known).s, fmt_share(share_of(s->wait, s)).s);
+	if (hung > 0)
+		put(&g->p, ", %s of them hung", fmt_share(share_of(hung, s)).s);
+	if (idle > IDLE_SAID * known)
+		put(&g->p, "; %s were allocated without a rank", fmt_share(share_of(idle, s)).s);
+	put(&g->p, ".");
+}
+
 static void put_masthead(struct fleet_page *g)
 {
 	struct sums s = sums_of_all(g);
@@ -116,29 +129,20 @@ static void put_masthead(struct fleet_page *g)
 		put(&g->p, " \xc2\xb7 <b>%s</b> to <b>%s</b>", fmt_day(g->site->first_day).s,
 		    fmt_day(g->site->last_day).s);
 	put(&g->p, "</p>\n<h1>");
-	if (s.hours <= 0)
-		put(&g->p, "No jobs yet.");
-	else
-		put(&g->p, "MPI took %s of %s core-hours; %s were spent waiting for others",
-		    fmt_share((s.mpi + s.wait) / s.hours).s, fmt_hours_said(s.hours).s, fmt_share(s.wait / s.hours).s);
-	double hung = s.hours > 0 ? hung_hours(g) : 0;
-	if (hung > 0)
-		put(&g->p, ", %s of them hung", fmt_share(hung / s.hours).s);
-	double unknown = unknown_hours(g);
-	double idle = s.hours > 0 ? s.hours - s.useful - s.mpi - s.wait - unknown : 0;
-	if (idle > IDLE_SAID * s.hours)
-		put(&g->p, "; %s were allocated without a rank", fmt_share(idle / s.hours).s);
-	if (s.hours > 0)
-		put(&g->p, ".");
+	put_headline(g, &s);
 	put(&g->p, "</h1>\n");
+	if (known_of(&s) > 0)
+		put_not_known(g, &s);
 	put_cause_of_most(g, &s);
 	put_alarms(g);
 	put_set_aside(g);
 	put(&g->p, "<dl class=\"figures\">\n");
 	put_figure(g, fmt_count(s.jobs), "steps of jobs");
 	put_figure(g, fmt_hours_said(s.hours), "core-hours");
-	put_figure(g, fmt_share(s.hours > unknown ? s.useful / (s.hours - unknown) : NAN),
-		   "of them useful: outside MPI");
+	if (s.not_known > 0)
+		put_figure(g, fmt_hours_said(s.not_known), "core-hours whose use is not known");
+	put_figure(g, fmt_share(share_of(s.useful, &s)),
+		   s.not_known > 0 ? "of the others useful: outside MPI" : "of them useful: outside MPI");
 	put_figure(g, fmt_hours_said(s.loss), "core-hours lost to the first issue of each job");
 	put(&g->p, "</dl>\n</div>\n");
 }
@@ -204,11 +208,13 @@ static void put_top_programs(struct fleet_page *g)
 {
 	section_begin(g, "top", "Where to begin",
 		      "Programs whose jobs lost most. <a href=\"programs.html\">All programs</a>");
-	put_groups(g, &(struct group_table){.what = "program", .sortable = true},
-		   ask(g,
-		       "SELECT u.program, n.name, " SUMS " FROM user_programs u JOIN names n ON n.id=u.program GROUP BY"
-		       " u.program ORDER BY total(loss) DESC LIMIT 10",
-		       0));
+	put_groups(
+		g,
+		&(struct group_table){.what = "program", .sortable = true, .not_known = sums_of_all(g).not_known > 0},
+		ask(g,
+		    "SELECT u.program, n.name, " SUMS " FROM user_programs u JOIN names n ON n.id=u.program GROUP BY"
+		    " u.program ORDER BY total(loss) DESC LIMIT 10",
+		    0));
 	section_end(g);
 }
 

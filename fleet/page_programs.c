@@ -110,7 +110,9 @@ static void put_programs_masthead(struct fleet_page *g)
 		    fmt_count(programs).s, programs == 1 ? "" : "s", fmt_share(part / s.loss).s);
 	else
 		put(&g->p, s.jobs > 0 ? "No program lost core-hours." : "No jobs yet.");
-	put(&g->p, "</h1></div>\n");
+	put(&g->p, "</h1>\n");
+	put_not_known(g, &s);
+	put(&g->p, "</div>\n");
 }
 
 void page_programs(struct fleet_page *g)
@@ -128,12 +130,17 @@ void page_programs(struct fleet_page *g)
 	put_filter(g);
 	put_groups(
 		g,
-		&(struct group_table){
-			.what = "program", .sortable = true, .trend = true, .versions = true, .most = most},
+		&(struct group_table){.what = "program",
+				      .sortable = true,
+				      .trend = true,
+				      .versions = true,
+				      .most = most,
+				      .not_known = sums_of_all(g).not_known > 0},
 		ask(g,
 		    "SELECT u.program, n.name, total(u.jobs), total(u.core_hours), total(u.useful), total(u.mpi), "
 		    "total(u.wait),"
-		    " total(u.loss) AS lost, (SELECT count(DISTINCT build) FROM program_versions v WHERE "
+		    " total(u.loss) AS lost, total(u.not_known), (SELECT count(DISTINCT build) FROM program_versions v "
+		    "WHERE "
 		    "v.program=u.program)"
 		    " FROM user_programs u JOIN names n ON n.id=u.program GROUP BY u.program ORDER BY lost DESC LIMIT "
 		    "2000",
@@ -208,12 +215,14 @@ static void put_versions(struct fleet_page *g, sqlite3_int64 id)
 static void put_users(struct fleet_page *g, sqlite3_int64 id)
 {
 	section_begin(g, "users", "Who runs it", "Users whose jobs lost most with it; at most twenty.");
-	put_groups(
-		g, &(struct group_table){.what = "user", .sortable = true},
-		ask(g,
-		    "SELECT p.user, n.name, p.jobs, p.core_hours, p.useful, p.mpi, p.wait, p.loss FROM user_programs p"
-		    " JOIN names n ON n.id=p.user WHERE p.program=?1 ORDER BY p.loss DESC LIMIT 20",
-		    id));
+	put_groups(g,
+		   &(struct group_table){
+			   .what = "user", .sortable = true, .not_known = sums_of_program(g, id).not_known > 0},
+		   ask(g,
+		       "SELECT p.user, n.name, p.jobs, p.core_hours, p.useful, p.mpi, p.wait, p.loss, p.not_known FROM "
+		       "user_programs p"
+		       " JOIN names n ON n.id=p.user WHERE p.program=?1 ORDER BY p.loss DESC LIMIT 20",
+		       id));
 	section_end(g);
 }
 
@@ -222,10 +231,18 @@ static void put_masthead(struct fleet_page *g, sqlite3_int64 id, const char *nam
 	struct sums s = sums_of_program(g, id);
 	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet \xc2\xb7 program <b>");
 	put_text(&g->p, name, TITLE_CHARS);
-	put(&g->p, "</b></p>\n<h1>MPI took %s of its %s core-hours; waiting was %s.</h1>\n",
-	    fmt_share(share_of(s.mpi + s.wait, &s)).s, fmt_hours_said(s.hours).s, fmt_share(share_of(s.wait, &s)).s);
-	put(&g->p, "<p class=\"cause\">%s job%s lost %s core-hours to their first issues.</p></div>\n",
+	put(&g->p, "</b></p>\n<h1>");
+	if (known_of(&s) > 0)
+		put(&g->p, "MPI took %s of its %s core-hours; waiting was %s.",
+		    fmt_share(share_of(s.mpi + s.wait, &s)).s, fmt_hours_said(known_of(&s)).s,
+		    fmt_share(share_of(s.wait, &s)).s);
+	else
+		put(&g->p, "How the %s core-hours were spent is not known.", fmt_hours_said(s.hours).s);
+	put(&g->p, "</h1>\n<p class=\"cause\">%s job%s lost %s core-hours to their first issues.</p>\n",
 	    fmt_count(s.jobs).s, s.jobs == 1 ? "" : "s", fmt_hours_said(s.loss).s);
+	if (known_of(&s) > 0)
+		put_not_known(g, &s);
+	put(&g->p, "</div>\n");
 }
 
 void page_program(struct fleet_page *g, sqlite3_int64 id)

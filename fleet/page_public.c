@@ -12,7 +12,7 @@
 #define CODE "replace(n.name, rtrim(n.name, replace(n.name, '/', '')), '')"
 #define SUMS_OF_DAYS \
 	"total(d.jobs) AS jobs, total(d.core_hours) AS core_hours, total(d.useful) AS useful, total(d.mpi) AS mpi," \
-	" total(d.wait) AS wait, total(d.loss) AS loss"
+	" total(d.wait) AS wait, total(d.loss) AS loss, total(d.not_known) AS not_known"
 #define OTHERS \
 	" FROM public_days p LEFT JOIN public_cells c ON c.week=p.week AND c.code=p.code WHERE c.code IS NULL" \
 	" GROUP BY p.week HAVING count(DISTINCT p.user)"
@@ -56,7 +56,7 @@ int public_begin(struct site *s)
 const char public_figures[] =
 	"SELECT date(week*7*86400, 'unixepoch') AS week, code AS program, CAST(jobs AS INTEGER) AS jobs, core_hours, "
 	"useful, mpi, wait AS waiting,"
-	" loss AS lost FROM public_sums ORDER BY week, program";
+	" loss AS lost, not_known FROM public_sums ORDER BY week, program";
 
 /* ---- the page ---- */
 
@@ -66,8 +66,8 @@ static struct sums all_of_it(struct fleet_page *g)
 	sqlite3_stmt *row = ask(g, "SELECT " SUMS ", min(week)*7, max(week)*7+6 FROM public_sums", 0);
 	if (next(g, row)) {
 		s = sums_of(row, 0);
-		g->site->first_day = sqlite3_column_double(row, 6);
-		g->site->last_day = sqlite3_column_double(row, 7);
+		g->site->first_day = sqlite3_column_double(row, 7);
+		g->site->last_day = sqlite3_column_double(row, 8);
 	}
 	sqlite3_finalize(row);
 	return s;
@@ -76,16 +76,21 @@ static struct sums all_of_it(struct fleet_page *g)
 static void put_masthead(struct fleet_page *g, const struct sums *s)
 {
 	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet</p>\n<h1>");
-	if (s->jobs > 0)
+	if (known_of(s) > 0)
 		put(&g->p, "Of %s core-hours %s were useful; MPI took %s, waiting was %s.</h1>\n",
-		    fmt_hours_said(s->hours).s, fmt_share(share_of(s->useful, s)).s,
+		    fmt_hours_said(known_of(s)).s, fmt_share(share_of(s->useful, s)).s,
 		    fmt_share(share_of(s->mpi + s->wait, s)).s, fmt_share(share_of(s->wait, s)).s);
+	else if (s->jobs > 0)
+		put(&g->p, "How the %s core-hours were spent is not known.</h1>\n", fmt_hours_said(s->hours).s);
 	else
 		put(&g->p, "There are too few users for figures that name nobody.</h1>\n");
 	put(&g->p,
 	    "<p class=\"cause\">Each number is of at least %u users in one week. Programs that fewer ran are among the "
-	    "others of their week; weeks that fewer had are left out.</p></div>\n",
+	    "others of their week; weeks that fewer had are left out.</p>\n",
 	    g->site->r->public_least);
+	if (known_of(s) > 0)
+		put_not_known(g, s);
+	put(&g->p, "</div>\n");
 }
 
 static void put_by_week(struct fleet_page *g)
@@ -110,10 +115,13 @@ void page_public(struct fleet_page *g)
 	if (s.jobs > 0) {
 		put_by_week(g);
 		section_begin(g, "programs", "Programs", "Those that had most core-hours first.");
-		put_groups(g, &(struct group_table){.what = "program", .unlinked = true, .sortable = true},
+		put_groups(g,
+			   &(struct group_table){
+				   .what = "program", .unlinked = true, .sortable = true, .not_known = s.not_known > 0},
 			   ask(g,
 			       "SELECT 0, CASE code WHEN '' THEN 'all others' ELSE code END, total(jobs), "
-			       "total(core_hours) AS hours, total(useful), total(mpi), total(wait), total(loss)"
+			       "total(core_hours) AS hours, total(useful), total(mpi), total(wait), total(loss), "
+			       "total(not_known)"
 			       " FROM public_sums GROUP BY code ORDER BY hours DESC",
 			       0));
 		put_data_links(g, "figures");

@@ -36,32 +36,36 @@ static void put_masthead(struct fleet_page *g)
 	put(&g->p,
 	    "</h1>\n<p class=\"cause\">What is lost is what the first issue of each job cost: core-hours that were "
 	    "paid for, and could be saved.</p>\n");
+	put_not_known(g, &s);
 	put_least_useful(g);
 	put(&g->p, "</div>\n");
 }
 
 void page_users(struct fleet_page *g)
 {
+	bool not_known = sums_of_all(g).not_known > 0;
 	fleet_begin(g, "Users and accounts", PAGE_USERS);
 	put_masthead(g);
 	section_begin(g, "accounts", "Accounts", "Those that lost most first. Headings sort.");
 	put_filter(g);
-	put_groups(g, &(struct group_table){.what = "account", .sortable = true},
+	put_groups(g, &(struct group_table){.what = "account", .sortable = true, .not_known = not_known},
 		   ask(g,
 		       "SELECT n.id, n.name, total(w.jobs), total(w.core_hours), total(w.useful), total(w.mpi), "
 		       "total(w.wait), total(w.loss)"
-		       " AS lost FROM weeks w JOIN names n ON n.id=w.name WHERE n.kind=2 GROUP BY n.id ORDER BY lost "
+		       " AS lost, total(w.not_known) FROM weeks w JOIN names n ON n.id=w.name WHERE n.kind=2 GROUP BY "
+		       "n.id ORDER BY lost "
 		       "DESC LIMIT 2000",
 		       0));
 	put_data_links(g, "accounts");
 	section_end(g);
 	section_begin(g, "users", "Users",
 		      "Each has a page of their own, which holds their jobs only. At most 2,000 are shown.");
-	put_groups(g, &(struct group_table){.what = "user", .sortable = true},
+	put_groups(g, &(struct group_table){.what = "user", .sortable = true, .not_known = not_known},
 		   ask(g,
 		       "SELECT u.user, n.name, total(u.jobs), total(u.core_hours), total(u.useful), total(u.mpi), "
 		       "total(u.wait), total(u.loss)"
-		       " AS lost FROM user_programs u JOIN names n ON n.id=u.user GROUP BY u.user ORDER BY lost DESC "
+		       " AS lost, total(u.not_known) FROM user_programs u JOIN names n ON n.id=u.user GROUP BY u.user "
+		       "ORDER BY lost DESC "
 		       "LIMIT 2000",
 		       0));
 	put_data_links(g, "users");
@@ -81,8 +85,8 @@ static void put_user_masthead(struct fleet_page *g, sqlite3_int64 id, const char
 		    fmt_hours_said(s.hours).s);
 	else
 		put(&g->p, "</b></p>\n<h1>No jobs yet.</h1>\n");
-	put(&g->p, "<p class=\"cause\">%s job%s; MPI took %s of the time, waiting %s.</p></div>\n", fmt_count(s.jobs).s,
-	    s.jobs == 1 ? "" : "s", fmt_share(share_of(s.mpi + s.wait, &s)).s, fmt_share(share_of(s.wait, &s)).s);
+	put_spent(g, &s);
+	put(&g->p, "</div>\n");
 }
 
 void page_user(struct fleet_page *g, sqlite3_int64 id)
@@ -96,12 +100,15 @@ void page_user(struct fleet_page *g, sqlite3_int64 id)
 	put_weeks(g, id);
 	put_changes(g, id);
 	section_begin(g, "programs", "Programs", "Those that lost most first.");
-	put_groups(g, &(struct group_table){.what = "program", .sortable = true},
-		   ask(g,
-		       "SELECT p.program, n.name, p.jobs, p.core_hours, p.useful, p.mpi, p.wait, p.loss FROM "
-		       "user_programs p"
-		       " JOIN names n ON n.id=p.program WHERE p.user=?1 ORDER BY p.loss DESC LIMIT 50",
-		       id));
+	put_groups(
+		g,
+		&(struct group_table){
+			.what = "program", .sortable = true, .not_known = sums_of_user(g, id).not_known > 0},
+		ask(g,
+		    "SELECT p.program, n.name, p.jobs, p.core_hours, p.useful, p.mpi, p.wait, p.loss, p.not_known FROM "
+		    "user_programs p"
+		    " JOIN names n ON n.id=p.program WHERE p.user=?1 ORDER BY p.loss DESC LIMIT 50",
+		    id));
 	section_end(g);
 	section_begin_wide(g, "jobs", "Jobs", "Those that lost most: begin here.");
 	put_jobs(g,

@@ -11,7 +11,7 @@
 
 #define SUMS_OF_TABLE \
 	"total(t.jobs) AS jobs, total(t.core_hours) AS core_hours, total(t.useful) AS useful," \
-	" total(t.mpi) AS mpi, total(t.wait) AS waiting, total(t.loss) AS lost"
+	" total(t.mpi) AS mpi, total(t.wait) AS waiting, total(t.loss) AS lost, total(t.not_known) AS not_known"
 
 /* ---- tables beside the pages ---- */
 
