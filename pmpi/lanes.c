@@ -63,7 +63,7 @@ static void go_on(struct stream *s)
 	if (s->paused)
 		stream_control(s, true);
 	s->area->threads_before++;
-	s->area->unused_ticks += now - s->previous_exit;
+	s->area->unused_ticks += now - stream_last_exit(s);
 	s->area->running_before_ns += atomic_exchange(&s->area->running_ns, 0);
 	s->area->ready_before_ns += atomic_exchange(&s->area->ready_ns, 0);
 	s->area->counted_before += atomic_exchange(&s->area->counted, THREAD_UNCOUNTED) != THREAD_UNCOUNTED;
@@ -110,7 +110,7 @@ static bool claim(struct lane *l, uint32_t tid)
 	uint32_t owner = atomic_load_explicit(&l->owner, memory_order_acquire);
 	if (!has_ended(owner) || !atomic_compare_exchange_strong(&l->owner, &owner, tid))
 		return false;
-	if (!l->whole || tick_now() >= stream_in(l)->previous_exit)
+	if (!l->whole || tick_now() >= stream_last_exit(stream_in(l)))
 		return true;
 	atomic_store(&l->owner, owner);
 	return false;

@@ -133,7 +133,7 @@ static void record_any(struct stream *s, uint32_t sig, uint64_t enter, uint64_t 
 
 	if (s->events_off) {
 		lose(s, 1, enter, why_off(s));
-		s->previous_exit = exit;
+		s->unrecorded_exit = exit;
 		return;
 	}
 	if (nextra > STREAM_WORDS_MAX) { /* the call is recorded, its details are not */
@@ -182,7 +182,7 @@ void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t
 {
 	if (s->events_off && s->area->lost != 0 && !s->area->polls.busy) { /* each call of a profile */
 		s->area->lost++;
-		s->previous_exit = exit;
+		s->unrecorded_exit = exit;
 		return;
 	}
 	stream_flush_polls(s);

@@ -58,7 +58,7 @@ struct own_stack {
 
 struct stream {
 	struct open_call open; /* first: the agent looks for it behind the thread's area */
-	uint64_t previous_exit;
+	uint64_t previous_exit; /* of the last call that is recorded: times are gaps from it */
 	uint64_t *pos,
 		*limit;	 /* next record, end of the segment; equal when the next one needs more care than a store */
 	uint64_t *first; /* record of the segment */
@@ -88,6 +88,7 @@ struct stream {
 	uint32_t defs_total;	/* bytes of all regions */
 	uint32_t totals_cap;
 	bool events_off, paused;
+	uint64_t unrecorded_exit; /* of the last call while events are off */
 	struct completing { /* requests that the open call looks for when it returns; n = 0: it does not */
 		const void *handles;
 		int n;
@@ -159,6 +160,12 @@ void stream_no_room(void) HIDDEN COLD;
 void stream_control(struct stream *s, bool on) HIDDEN COLD;
 /* At least that many words, valid until the next request for the same use; NULL without memory. */
 uint64_t *stream_scratch(struct stream *s, enum scratch_use use, size_t words) HIDDEN;
+
+/* When the thread was last seen. */
+INLINE uint64_t stream_last_exit(const struct stream *s)
+{
+	return s->unrecorded_exit > s->previous_exit ? s->unrecorded_exit : s->previous_exit;
+}
 
 INLINE uint64_t sig_fold(uint64_t a, uint64_t b)
 {

@@ -16,7 +16,7 @@
 #define MISSING_NODES_MAX 1024
 
 struct shortfall {
-	uint64_t events, lost, unwanted, unknown_sigs, unknown_calls, unknown_defs, missing_defs;
+	uint64_t events, lost, apart, unwanted, unknown_sigs, unknown_calls, unknown_defs, missing_defs;
 	uint64_t uncounted[UNCOUNTED_ROWS];
 	uint64_t bare;	  /* messages whose words went with an event that was not kept */
 	uint64_t named;	  /* other such calls */
@@ -210,6 +210,7 @@ static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, struc
 	s->bad_blocks += p->bad_blocks;
 	for (size_t i = 0; i < p->threads.n; i++) {
 		t->lost += p->threads.at[i].lost + unusable(s, &p->threads.at[i]) + not_written(s, &p->threads.at[i]);
+		t->apart += p->threads.at[i].apart;
 		t->unwanted += p->threads.at[i].totals_wanted ? p->threads.at[i].lost : 0;
 		t->gaps += p->threads.at[i].gap;
 	}
@@ -450,6 +451,11 @@ int part_coverage(struct analysis *a)
 	a->as_wanted = !a->lost && t.unfinished == 0;
 	a->complete = a->as_wanted && t.lost == 0 && !s->totals;
 	explain_unmatched(s, &a->unmatched, &a->counts);
+	if (t.apart > 0)
+		step_reason(s,
+			    "recorded after calls of their thread that are missing, so that whom they were with is not "
+			    "known: %s",
+			    fmt_many((double)t.apart, "call").s);
 	cJSON *c = json_object(a->root, "coverage");
 	cJSON_AddBoolToObject(c, "complete", a->as_wanted && !s->totals);
 	json_put_text(c, "mode", s->totals ? "totals" : t.unwanted > 0 ? "profile" : "events");
@@ -459,6 +465,7 @@ int part_coverage(struct analysis *a)
 	put_missing_nodes(s, c);
 	json_put(c, "events", (double)t.events);
 	json_put(c, "events_lost", (double)t.lost);
+	json_put(c, "events_apart", (double)t.apart);
 	json_put(c, "calls_before_init", calls_before_init(s));
 	for (int i = 0; i < UNCOUNTED_ROWS; i++)
 		json_put(c, uncounted_names[i], (double)t.uncounted[i]);

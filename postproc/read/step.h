@@ -89,6 +89,7 @@ struct thread {
 	const char *why_lost;	     /* words for people, or NULL */
 	bool totals_wanted;	     /* single events are not there because nobody wanted them */
 	int64_t lost_from_ns;	     /* as event times; TIME_ABSENT: nothing was lost */
+	uint64_t apart;		     /* events recorded after such: whom they were with is not known */
 	bool gap;		     /* a block in the middle is missing: events after it were dropped */
 	uint64_t left_out;	     /* events after the gap */
 	uint64_t written;	     /* events in the file, as its writer says; 0 = it does not say */

@@ -63,6 +63,7 @@ static int walk_event(struct walk *w, struct lane *l, uint32_t at)
 			begins_call(w, l, at);
 		return calls_event(w);
 	}
+	l->process->threads.at[l->thread].apart += !w->sig->call.continues;
 	if (!calls_numbered(w->sig))
 		return 0;
 	return vec_push(&l->numbers, (struct mpix_number){at, same_comm(w, w->sig->comm), MPIX_NO_NUMBER});
