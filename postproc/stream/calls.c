@@ -144,7 +144,7 @@ static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 	*ret_recv = NULL;
 	if (!is_real(w, sig->recv_peer, sig->comm != NONE))
 		return 0;
-	struct recv *r = slab_take(&w->sh->recvs);
+	struct recv *posted = probe_taken(w, sig), *r = posted != NULL ? posted : slab_take(&w->sh->recvs);
 	if (r == NULL)
 		return -ENOMEM;
 	uint32_t starter = sig_at == w->sig_at ? NONE : w->lane->head_sig;
@@ -153,7 +153,9 @@ static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 		.starter = starter,
 		.done = {.at = NOWHERE},
 		.bytes = sig->recv_bytes,
-		.order = w->rank->recvs++,
+		.order = posted != NULL ? posted->order : w->rank->recvs++,
+		.envelope = posted != NULL ? posted->envelope : NULL,
+		.next = posted != NULL ? posted->next : NULL,
 		.rank = w->lane->rank,
 		.comm = same_comm(w, sig->comm),
 		.sig = sig_at,
@@ -165,7 +167,7 @@ static int start_recv(struct walk *w, const struct sig *sig, uint32_t sig_at, bo
 	if (starter != NONE && start_bytes(w, r->bytes) < 0)
 		return -ENOMEM;
 	int code = w->st->any_synchronous || sig->recv_bytes > EAGER_BYTES ? walk_edge(w, &r->edge) : 0;
-	return code == 0 ? match_post(w->sh, r) : code;
+	return code == 0 && posted == NULL ? match_post(w->sh, r) : code;
 }
 
 static int end_recv(struct walk *w, struct recv *r)
@@ -202,6 +204,8 @@ static int do_probe(struct walk *w)
 	int code = match_post(w->sh, r);
 	if (code == 0)
 		code = end_recv(w, r);
+	if (code == 0)
+		code = probe_posts(w);
 	return code == 0 && w->lane->polls.n > 0 ? poll_ends(w, w->wait) : code;
 }
 

@@ -35,7 +35,7 @@ static int note(struct shard *sh, struct wait *w, enum wait_state state, int64_t
 			     .state = state,
 			     .ns = ns,
 			     .causer = causer,
-			     .until_causer = !clipped && w->wait_ns == 0 && causer != NONE,
+			     .until_causer = !clipped && !part && w->wait_ns == 0 && causer != NONE,
 			     .since = !clipped && causer == NONE && call != NULL,
 			     .part = part};
 	if (call != NULL)

@@ -194,6 +194,7 @@ static void drop_shards(struct stream *st)
 		index_done(&r->comm_index);
 		vec_done(&r->wild);
 		vec_done(&r->held);
+		vec_done(&r->probed);
 		*r = (struct rank_stream){.first_lane = r->first_lane, .nlanes = r->nlanes};
 	}
 	for (size_t i = 0; st->mail != NULL && i < (size_t)st->nshards * st->nshards; i++) {

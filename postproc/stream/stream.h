@@ -45,6 +45,7 @@ struct rank_stream {
 	struct envelope *oldest, *newest; /* that have a send which nobody has received */
 	VEC(struct recv *) wild;	  /* wildcards of which the source is not known yet, as posted */
 	VEC(struct envelope *) held;	  /* whose first receive must wait for one of these */
+	VEC(struct recv *) probed;	  /* posted by a matched probe, and not received yet */
 	uint64_t nameless;		  /* receives that are over, of which nothing says who sent */
 	uint64_t leaked;
 	uint32_t leak_site;

@@ -32,6 +32,10 @@ int walk_action(struct walk *w, const struct part *p, uint8_t kind);
 int poll_run(struct walk *w);
 int poll_ends(struct walk *w, struct wait *wait);
 int poll_forget(struct walk *w);
+/* probes.c: what a matched probe (Mprobe, Improbe) has found is received by the call that is given it, whatever else is
+ * received meanwhile: it is posted here, and taken by that call, or NULL. 0 or -ENOMEM. */
+int probe_posts(struct walk *w);
+struct recv *probe_taken(struct walk *w, const struct sig *sig);
 /* comm_calls.c: is a communicator made or freed by several? k is not set. */
 bool comm_call(struct walk *w, struct together *ret_sync_ns);
 /* calls.c: what the event starts and completes. 0 or -ENOMEM. */

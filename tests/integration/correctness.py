@@ -90,6 +90,15 @@ def window(t, place, program):
             (0, [('window_leak', 'medium', 2, ['MPI_Win_create'])]))
 
 
+def matched_probes(t, place):
+    """What a matched probe has found is received by the call that is given it, not by the next one."""
+    run = place.traced(2, place.compile('mprobes.c'), name='mprobes')
+    a, who = place.analysis('mprobes'), place.flavour + ', matched probes: '
+    t.equal(who + 'a correct program is not blamed', (run.returncode, rows(a), [i['issue'] for i in a['issues'] if i['issue'] in ISSUES.values()]), (0, [], []))
+    none = {k: v for k, v in a['coverage']['unmatched'].items() if v}
+    t.equal(who + 'all messages have their receives', (a['summary']['transfers'], none), (4 * TIMES, {}))
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
@@ -99,6 +108,7 @@ def main():
                 wrong(t, place, program, what)
             if flavour == 'openmpi': # MPICH aborts in MPI_Finalize
                 window(t, place, program)
+            matched_probes(t, place)
             program = place.compile('stuck.c')
             for what in STUCK:
                 stuck(t, place, program, what)

@@ -93,6 +93,10 @@ def check_csv(t, who, trace):
         if w['state'] not in ('late_sender_wrong_order', 'late_complete'):
             whole[w['rank'], w['thread'], w['start_ns']] += int(w['wait_ns'])
     t.equal(who + 'csv: wait states add up to the events\'', sum(whole.values()), sum(int(e['wait_ns']) for e in events))
+    states = collections.Counter()
+    for w in rows(path, 'waits'):
+        states[w['state']] += int(w['wait_ns'])
+    t.equal(who + 'csv: waiting by state is the analysis\'', states, {w['state']: round(w['seconds'] * 1e9) for w in trace.analysis['wait_totals'] if w['seconds']})
     members = collections.Counter(int(m['communicator']) for m in rows(path, 'communicator_members'))
     t.equal(who + 'csv: communicators have their members', dict(members),
             {c['id']: len(c['ranks']) for c in trace.analysis['communicators'] if c['ranks']})
