@@ -353,6 +353,27 @@ static int run_program(struct run *r, struct error *e)
 	return code_of(status);
 }
 
+/* What was asked for cannot be, wherever and whenever it is tried. */
+static bool is_mistake(int code)
+{
+	return code == -ENOTDIR || code == -EEXIST || code == -ELOOP || code == -ENAMETOOLONG || code == -EINVAL;
+}
+
+/* No place for a trace is no reason to run nothing: a full disk, a folder that is not ours. `code` where it is a
+ * mistake; else it comes back only if there is no such program. */
+static int run_untraced(struct run *r, int code, const struct error *e)
+{
+	char *const *words = r->launcher.words;
+	if (is_mistake(code))
+		return code;
+	print_plain("mpitrace run: %s; \"%s\" runs untraced\n", e->text, path_name(r->program[0]));
+	snprintf(r->launcher.plugin_option, sizeof(r->launcher.plugin_option), "--mpitrace=off");
+	as_called();
+	execvp(words[0], words);
+	print_plain("mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
+	return errno == ENOENT ? 127 : 126;
+}
+
 /* Of processes that could leave no more (collect/untraced.h). */
 static void remove_names(const char *ranks)
 {
@@ -368,8 +389,8 @@ static void remove_names(const char *ranks)
 static void remove_stepdir(const struct run *r)
 {
 	static const char unsaid[] = "ranks/" UNTRACED_UNSAID;
-	static const char *const names[] = {"layout",	   "done",	     "exits", "ranks/sealed",
-					    "ranks/exits", "ranks/untraced", unsaid,  NULL};
+	static const char *const names[] = {"layout",	   ".layout",	     "done", "exits", "ranks/sealed",
+					    "ranks/exits", "ranks/untraced", unsaid, NULL};
 	char path[PATH_MAX + 32];
 	for (int i = 0; names[i] != NULL; i++) {
 		snprintf(path, sizeof(path), "%s/%s", r->stepdir, names[i]);
@@ -420,7 +441,7 @@ static int run_here(struct run *r, struct error *e)
 	int code = write_layout(r, e);
 	if (code < 0) {
 		remove_stepdir(r);
-		return code;
+		return run_untraced(r, code, e);
 	}
 	run_agent_start(r);
 	code = run_program(r, e);
@@ -442,7 +463,9 @@ static int run(int argc, char **argv)
 		return code;
 	path_self(r.self, sizeof(r.self));
 	code = reserve(&r, &e);
-	if (code == 0)
+	if (code < 0)
+		code = run_untraced(&r, code, &e);
+	else
 		code = (r.launcher.by_plugin ? run_by_plugin : run_here)(&r, &e);
 	if (code < 0)
 		print_plain("mpitrace run: %s\n", e.text);

@@ -141,6 +141,14 @@ def folders(t, place, program):
             r.returncode == 3 and len(r.said) == 1 and 'cannot make the directory: Not a directory' in r.said[0] and not r.stdout, r)
 
 
+def no_place(t, place):
+    """No place for a trace is no reason to run nothing."""
+    words = 'mkdir gone && cd gone && rmdir ../gone && exec %s run -- /bin/sh -c "echo ran; exit 5"' % MPITRACE
+    r = whole(['/bin/sh', '-c', words], place.env, place.dir)
+    t.check('%s: where no trace can be the program runs, which is said' % place.flavour,
+            (r.returncode, r.stdout) == (5, b'ran\n') and b'"sh" runs untraced' in r.stderr, r)
+
+
 def slots(t, place, program):
     """Open MPI counts slots; here there is one."""
     how = dict(words=[program], drop=['OMPI_MCA_rmaps_base_oversubscribe'])
@@ -181,6 +189,7 @@ def main():
             modes(t, place, program)
             named_oddly(t, place, program)
             folders(t, place, program)
+            no_place(t, place)
             removed(t, place, program)
             replaced(t, place, program)
             own_files(t, place, program)
