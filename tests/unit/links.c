@@ -71,7 +71,7 @@ Test(links, nobody_waits_beside_jobs_of_the_same_program)
 }
 
 /* Records may say anything: all jobs at once on one switch, each of a program of its own. */
-Test(links, jobs_without_number_on_a_switch_are_left_out_and_counted, .timeout = 60)
+Test(links, jobs_without_number_on_a_switch_are_left_out_and_counted, .timeout = 600)
 {
 	struct scan s = {0};
 	link_list list = {0};
