@@ -42,6 +42,7 @@ struct rank_totals {
 	double polling_ns;   /* thread time: in tests that found nothing, but for threads that only test */
 	double threads_ns;   /* spans of all threads that called MPI: thread time */
 	bool known;	     /* the times are */
+	bool compared;	     /* it counts in the mean and the maximum of useful time */
 	enum time_of time_of;
 	double startup_ns; /* in MPI_Init and MPI_Finalize */
 	uint64_t calls;	   /* of all threads */
@@ -91,7 +92,7 @@ struct analysis {
 	uint32_t main_delay;	   /* row of swept.delays that an issue is made of; NONE: there is none */
 	double main_delay_gain;	   /* share of the run, by replay; NaN: not known */
 	double longest_region_ns, mean_useful_ns, max_useful_ns;
-	uint32_t ranks_seen;
+	uint32_t ranks_seen, ranks_compared;
 	bool complete;	/* every event is there */
 	bool lost;	/* more is missing than the ends of ranks that died */
 	bool as_wanted; /* nothing is missing that was to be recorded: as complete, or the totals that were asked for */

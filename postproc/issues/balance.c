@@ -40,13 +40,15 @@ static struct load load_of_ranks(const struct analysis *a)
 	double shared = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
 		double ns = computes_at_least_ns(a, r);
-		if (a->ranks[r].known && (l.most_rank == NONE || ns > l.most_ns)) {
+		if (!a->ranks[r].compared)
+			continue;
+		if (l.most_rank == NONE || ns > l.most_ns) {
 			l.most_rank = r;
 			l.most_ns = ns;
 		}
 		shared += fmax(0, shared_ns(a, r) - a->ranks[r].mpi_ns);
 	}
-	l.mean_ns = fmax(0, a->mean_useful_ns - shared / a->ranks_seen);
+	l.mean_ns = fmax(0, a->mean_useful_ns - shared / fmax(1, a->ranks_compared));
 	return l;
 }
 
@@ -89,7 +91,7 @@ static bool is_even_but_for_idle(const struct analysis *a, double most_ns)
 	if (idle != NULL)
 		issue_idle_ranks(a, idle);
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
-		bool named = !a->ranks[r].known;
+		bool named = !a->ranks[r].compared;
 		for (unsigned i = 0; idle != NULL && i < idle->nranks; i++)
 			named |= idle->ranks[i] == r;
 		sum += named ? 0 : a->ranks[r].useful_ns;
@@ -131,13 +133,13 @@ static void add_the_end(const struct analysis *a, struct issue *f)
 
 void issue_load_imbalance(const struct analysis *a, struct issue *f)
 {
-	if (a->ranks_seen < 2 || a->mean_useful_ns <= 0)
+	if (a->ranks_compared < 2 || a->mean_useful_ns <= 0)
 		return;
 	char ranks[ISSUE_RANKS_TEXT];
 	struct load l = load_of_ranks(a);
 	if (l.most_rank == NONE || l.mean_ns <= 0 || is_even_but_for_idle(a, l.most_ns))
 		return;
-	f->loss_s = fmax(0, l.most_ns - l.mean_ns) / 1e9 * a->ranks_seen;
+	f->loss_s = fmax(0, l.most_ns - l.mean_ns) / 1e9 * a->ranks_compared;
 	f->metric = l.most_ns < a->ranks[l.most_rank].useful_ns || l.mean_ns < a->mean_useful_ns
 			    ? "max over mean useful time, less what may be waiting for a core"
 			    : "max over mean useful time";

@@ -234,6 +234,16 @@ static void describe_waiters(const struct step *s, const struct waiters *w, char
 		snprintf(text + n, size - (size_t)n, ".");
 }
 
+/* "3 of 4 did not reach MPI_Finalize": in it a rank has done its work. */
+static void describe_early(const struct analysis *a, uint32_t early, char *text, size_t size)
+{
+	uint32_t before = 0;
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		before += a->step->ranks[r] != NULL && exits_before_finalize(a->step->ranks[r]);
+	snprintf(text, size, "%s of %s did not %s MPI_Finalize", fmt_count(before > 0 ? before : early).s,
+		 fmt_count(a->ranks_seen).s, before > 0 ? "reach" : "come out of");
+}
+
 /* " So did 7 more ranks." */
 static void describe_alike(const struct step *s, uint32_t first, char *text, size_t size)
 {
@@ -260,7 +270,7 @@ void issue_death(const struct analysis *a, struct issue *f)
 {
 	const struct step *s = a->step;
 	uint32_t early, first = death_first(s, &early);
-	char how[96], place[300], alike[64], others[300], hung[128], when[32] = "";
+	char how[96], place[300], alike[64], others[300], hung[128], without[128], when[32] = "";
 	f->metric = "ranks that ended without MPI_Finalize";
 	f->value = early;
 	f->threshold = 1;
@@ -284,12 +294,11 @@ void issue_death(const struct analysis *a, struct issue *f)
 	if (dead->end_ns != TIME_ABSENT && (dead->have_exit || dead->aborted))
 		duration_text((double)dead->end_ns / 1e9, when);
 	describe_alike(s, first, alike, sizeof(alike));
+	describe_early(a, early, without, sizeof(without));
 	int n = snprintf(f->what, sizeof(f->what), "Rank %u %s%s%s%s.%s%s", first, how, when[0] != '\0' ? " at " : "",
 			 when, place, alike, others);
 	if (n > 0 && (size_t)n < sizeof(f->what))
 		snprintf(f->what + n, sizeof(f->what) - (size_t)n, "%s", hung);
-	snprintf(f->why, sizeof(f->why),
-		 "MPI ends all ranks when one dies: %s of %s did not reach MPI_Finalize. Times end there.",
-		 fmt_count(early).s, fmt_count(a->ranks_seen).s);
+	snprintf(f->why, sizeof(f->why), "MPI ends all ranks when one dies: %s. Times end there.", without);
 	snprintf(f->next, sizeof(f->next), "%s", next_step(dead));
 }

@@ -91,6 +91,11 @@ bool exits_early(const struct process *p)
 	return p->aborted || p->lost || (p->have_exit && p->exit_status != 0);
 }
 
+bool exits_before_finalize(const struct process *p)
+{
+	return exits_early(p) && p->finalize_enter_ns == TIME_ABSENT;
+}
+
 bool exits_by_itself(const struct process *p)
 {
 	if (!exits_early(p) || p->gave_up)

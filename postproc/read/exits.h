@@ -11,5 +11,7 @@ int exits_read(struct step *s);
 bool exits_by_itself(const struct process *p);
 /* By a timer that it had set itself. */
 bool exits_by_timer(const struct process *p);
-/* It ended without MPI_Finalize. */
+/* It ended without having come back from MPI_Finalize. */
 bool exits_early(const struct process *p);
+/* Nor had it come there: what was left of its work is missing. */
+bool exits_before_finalize(const struct process *p);

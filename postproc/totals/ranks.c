@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#define LIVED_SHARE 0.9 /* of the longest region: who died later counts in means */
+#define LIVED_SHARE 0.9 /* of the longest region: who died later is compared with the others */
 
 bool is_startup(const struct step *s, const struct sig *sig)
 {
@@ -189,20 +189,36 @@ static void count_peers(struct analysis *a)
 	}
 }
 
-/* Of ranks of which the time is known, and that did not die long before the others: these computed no less. */
-static double mean_useful(const struct analysis *a)
+/* Of those that are compared. */
+static void compare_useful(struct analysis *a)
 {
-	uint32_t n = 0;
 	double sum = 0;
+	a->ranks_compared = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
-		const struct process *p = a->step->ranks[r];
 		const struct rank_totals *t = &a->ranks[r];
-		if (!t->known || (exits_early(p) && t->region_ns < LIVED_SHARE * a->longest_region_ns))
+		if (!t->compared)
 			continue;
-		n++;
+		a->ranks_compared++;
 		sum += t->useful_ns;
+		a->max_useful_ns = fmax(a->max_useful_ns, t->useful_ns);
 	}
-	return n > 0 ? sum / n : 0;
+	a->mean_useful_ns = a->ranks_compared > 0 ? sum / a->ranks_compared : 0;
+}
+
+/* Ranks of which the time is known. Of one that died long before the others it is not known what it had still to do; if
+ * it had computed more than these do in the mean, then that much for certain. */
+static void choose_compared(struct analysis *a)
+{
+	for (uint32_t r = 0; r < a->step->nranks; r++) {
+		struct rank_totals *t = &a->ranks[r];
+		bool died = t->known && exits_before_finalize(a->step->ranks[r]);
+		t->compared = t->known && !(died && t->region_ns < LIVED_SHARE * a->longest_region_ns);
+	}
+	compare_useful(a);
+	double mean_ns = a->mean_useful_ns;
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		a->ranks[r].compared |= a->ranks[r].known && a->ranks[r].useful_ns > mean_ns;
+	compare_useful(a);
 }
 
 /* Does the wait-for graph say that it waits for somebody who cannot go on either? Of a long list the rest is not kept:
@@ -279,10 +295,8 @@ int ranks_total(struct analysis *a)
 		a->threads_ns += t->threads_ns;
 		if (t->region_ns > a->longest_region_ns)
 			a->longest_region_ns = t->region_ns;
-		if (t->useful_ns > a->max_useful_ns)
-			a->max_useful_ns = t->useful_ns;
 	}
-	a->mean_useful_ns = mean_useful(a);
+	choose_compared(a);
 	count_peers(a);
 	return 0;
 }

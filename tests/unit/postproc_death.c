@@ -202,6 +202,46 @@ Test(postproc_death, long_before_the_others_end_is_no_imbalance_and_no_idling)
 	}
 }
 
+static void expect_balance(struct program *p, double load_balance, double useful_max_s, const char *without)
+{
+	cJSON *root = analyse_program(p, 4010);
+	cr_expect_float_eq(at_path(root, "efficiency.load_balance"), load_balance, 0.01, "%g",
+			   at_path(root, "efficiency.load_balance"));
+	cr_expect_float_eq(at_path(root, "efficiency.useful_max_s"), useful_max_s, 2e-6);
+	cr_expect_not_null(strstr(text_at(first_issue(root), "why"), without), "%s", text_at(first_issue(root), "why"));
+	cJSON_Delete(root);
+}
+
+/* It is over long before its launcher has ended the others, which waited for it: the mean is of all four. */
+Test(postproc_death, of_one_that_computes_longest_is_in_the_mean_as_it_is_the_maximum)
+{
+	struct program *p = begun(4);
+	for (unsigned r = 0; r < 4; r++)
+		if (r != 2)
+			waits(p, r, 200, 4000);
+	dies(p, 2, 2000, SIGSEGV);
+	expect_balance(p, (3 * 199e-6 + 1999e-6) / 4 / 1999e-6, 1999e-6, "4 of 4 did not reach MPI_Finalize");
+}
+
+/* Who is in MPI_Finalize has done its work, and is in the mean however early that was. */
+Test(postproc_death, leaves_those_in_the_mean_who_had_come_to_finalize)
+{
+	struct program *p = begun(4);
+	for (unsigned r = 0; r < 4; r++)
+		if (r != 1)
+			program_finalizing(p, r, 301, SIGTERM);
+	dies(p, 1, 3001, SIGSEGV);
+	expect_balance(p, (3 * 300e-6 + 3000e-6) / 4 / 3000e-6, 3000e-6, "1 of 4 did not reach MPI_Finalize");
+}
+
+Test(postproc_death, inside_of_finalize_is_told_as_such)
+{
+	struct program *p = begun(2);
+	program_finalizing(p, 0, 301, SIGTERM);
+	program_finalizing(p, 1, 301, SIGSEGV);
+	expect_balance(p, 1, 300e-6, "2 of 2 did not come out of MPI_Finalize");
+}
+
 /* Who never came back from a call was in MPI, not computing. */
 Test(postproc_death, time_in_the_call_that_never_ended_is_time_in_mpi)
 {

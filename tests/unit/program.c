@@ -144,6 +144,12 @@ void program_died_in_rma(struct program *p, unsigned rank, struct call c, struct
 	program_killed(p, rank, 9);
 }
 
+void program_finalizing(struct program *p, unsigned rank, double at_us, int wait_status)
+{
+	program_killed(p, rank, wait_status);
+	p->rank[rank].finalize_us = at_us;
+}
+
 void program_ended(struct program *p, unsigned rank, double at_us)
 {
 	p->rank[rank].end_us = at_us;

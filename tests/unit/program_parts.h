@@ -42,6 +42,7 @@ struct rank_record {
 	double processor_wait_us, running_us;
 	double cycles, user_us;
 	double open_us, end_us; /* since when, and when it ended if not with the program */
+	double finalize_us;	/* when a killed one had come to MPI_Finalize; 0: never */
 };
 
 struct comm_record {

@@ -134,6 +134,9 @@ static void write_meta(struct buf *file, const struct program *p, unsigned rank,
 		   "\"overhead_ns\":50,\"recording_ticks\":10,\"inside_ticks\":30,",
 		   1000 + rank, rank, p->ranks, r->killed ? "lost" : "finalized", rank, rank,
 		   (unsigned long long)tick_of(p, rank, 0), (unsigned long long)tick_of(p, rank, 0));
+	if (r->finalize_us > 0)
+		buf_printf(&meta, "\"finalize_enter_tick\":%llu,",
+			   (unsigned long long)tick_of(p, rank, r->finalize_us));
 	buf_printf(&meta, "\"%s\":%llu,\"end_tick\":%llu,\"threads\":[",
 		   r->killed ? "last_tick" : "finalize_enter_tick", (unsigned long long)tick_of(p, rank, end_us),
 		   (unsigned long long)tick_of(p, rank, end_us));
