@@ -17,6 +17,8 @@
 
 #define FACTOR_MAX 1e6
 #define WHAT_MAX 256u
+#define REACHED_ALL 0.9995 /* 100.0 % */
+#define CALLS_ALL (1 - 1e-12)
 
 /* One thing that is otherwise, as it was asked for. */
 struct wish {
@@ -260,6 +262,7 @@ static cJSON *result_json(const struct whatif *x, const struct replay *replay, c
 	cJSON *root = cJSON_CreateObject(), *what;
 	json_put_text(root, "schema", "mpitrace/whatif/1");
 	json_put(root, "recorded_s", r->recorded_s);
+	json_put(root, "calls_s", r->calls_s);
 	json_put(root, "replayed_s", r->replayed_s);
 	json_put(root, "error", r->error);
 	json_put(root, "covered", r->covered);
@@ -324,11 +327,15 @@ static void print_gain(const char *what, const cJSON *r)
 
 static void print_text(const struct whatif *x, const cJSON *root)
 {
-	double covered = json_number_or(root, "covered", 1);
-	printf("Recorded %s; replayed unchanged %s, %.1f %% off.\n",
-	       fmt_plain(fmt_time(json_number_or(root, "recorded_s", 0))).s,
+	double recorded_s = json_number_or(root, "recorded_s", 0), calls_s = json_number_or(root, "calls_s", 0);
+	double reached = recorded_s > 0 ? calls_s / recorded_s : 1;
+	double covered = reached > 0 ? json_number_or(root, "covered", 1) / reached : 1;
+	printf("Recorded %s; replayed unchanged %s, %.1f %% off.\n", fmt_plain(fmt_time(recorded_s)).s,
 	       fmt_plain(fmt_time(json_number_or(root, "replayed_s", 0))).s, 100 * json_number_or(root, "error", 0));
-	if (covered < 1)
+	if (reached < REACHED_ALL)
+		printf("Calls end after %s of it, %.1f %%: what came behind them stays as it was.\n",
+		       fmt_plain(fmt_time(calls_s)).s, 100 * reached);
+	if (covered < CALLS_ALL)
 		printf("Replayed were intervals with %.1f %% of all calls, which stand for the rest.\n", 100 * covered);
 	for (const cJSON *c = json_first(root, "choices"); c != NULL; c = c->next)
 		print_gain(json_text(c, "what", ""), c);
@@ -375,6 +382,7 @@ static int run_on(struct whatif *x, struct mpix_file *f)
 				"single calls");
 	if (replay_create(f, REPLAY_EVENTS_MAX, &replay, &e) < 0)
 		return complain(x->path, "%s", e.text);
+	replay_lasted(replay, llround(1e9 * json_number_or(json_item(x->analysis, "replay"), "recorded_s", 0)));
 	code = answer(x, replay);
 	replay_destroy(replay);
 	return code;

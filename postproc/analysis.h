@@ -165,6 +165,9 @@ bool thread_called(const struct process *p, uint32_t thread, uint64_t calls);
 int threads_rank(const struct step *s, const struct process *p, struct rank_totals *t);
 /* ranks.c: how long it was in the call in which it died, of one thread or (NONE) the longest of all; 0: not known. */
 double rank_open_ns(const struct process *p, uint32_t thread);
+/* ranks.c: its traced region: from MPI_Init's exit to MPI_Finalize's enter; to its end, or what is known last, of a
+ * rank that never came there; where the run stood still at its end, to its last advance. TIME_ABSENT: it has none. */
+void rank_region(const struct process *p, int64_t *ret_from_ns, int64_t *ret_to_ns);
 /* ranks.c: is it MPI_Init or MPI_Finalize? */
 bool is_startup(const struct step *s, const struct sig *sig);
 /* leaks.c: add to f what was made and not freed, and calls that returned an error. 0 or -ENOMEM. */

@@ -1,12 +1,61 @@
 /* critical_path.c - "critical_path": what the length of the run hangs on, from the end of the last rank backwards:
  * in a call that waited, to whom it waited for (stream/sweep.c, stream/on_path.c). */
 #include "postproc/analysis.h"
+#include "postproc/issues/issues.h"
 
 #include <math.h>
 
 #define SEGMENTS_MAX 500
+#define NOTED_SHARE_MIN 0.001 /* of the run, behind the path's end */
 
-static void put_ranks(const struct analysis *a, cJSON *o)
+/* The path ends with the last call that ended, or where a rank came to MPI_Finalize. */
+static int64_t path_end(const struct analysis *a)
+{
+	return a->swept.path.n > 0 ? a->swept.path.at[a->swept.path.n - 1].to_ns : TIME_ABSENT;
+}
+
+/* What a rank that never came to MPI_Finalize computed behind its last call and the path's end. */
+static double computed_behind_ns(const struct process *p, int64_t path_ns)
+{
+	int64_t from, to, since = p->last_ns > path_ns ? p->last_ns : path_ns;
+	rank_region(p, &from, &to);
+	for (size_t i = 0; i < p->open.n; i++)
+		if (p->open.at[i].enter_ns != TIME_ABSENT && p->open.at[i].enter_ns < to)
+			to = p->open.at[i].enter_ns;
+	return !p->finalized && from != TIME_ABSENT && to > since ? (double)(to - since) : 0;
+}
+
+/* Useful time of the mean rank until the path ends. */
+static double mean_until_ns(const struct analysis *a, int64_t path_ns)
+{
+	double sum = 0;
+	for (uint32_t r = 0; r < a->step->nranks; r++)
+		if (a->ranks[r].compared)
+			sum += fmax(0, a->ranks[r].useful_ns - computed_behind_ns(a->step->ranks[r], path_ns));
+	return a->ranks_compared > 0 ? sum / a->ranks_compared : 0;
+}
+
+/* "", or that ranks went on behind the end of the path. */
+static void note_end(const struct analysis *a, int64_t path_ns, char *text, size_t size)
+{
+	int64_t last_ns = path_ns, from, to;
+	char at[32], behind[32];
+	for (uint32_t r = 0; r < a->step->nranks; r++) {
+		if (a->step->ranks[r] == NULL)
+			continue;
+		rank_region(a->step->ranks[r], &from, &to);
+		last_ns = from != TIME_ABSENT && to > last_ns ? to : last_ns;
+	}
+	text[0] = '\0';
+	if ((double)(last_ns - path_ns) > NOTED_SHARE_MIN * a->longest_region_ns)
+		snprintf(text, size,
+			 "it ends at %s, with the last call that ended: what ranks did in the %s behind that is not "
+			 "on it",
+			 duration_text((double)path_ns / 1e9, at),
+			 duration_text((double)(last_ns - path_ns) / 1e9, behind));
+}
+
+static void put_ranks(const struct analysis *a, cJSON *o, double mean_ns)
 {
 	cJSON *list = json_array(o, "per_rank");
 	for (uint32_t r = 0; a->swept.useful_ns != NULL && r < a->step->nranks; r++) {
@@ -16,7 +65,7 @@ static void put_ranks(const struct analysis *a, cJSON *o)
 		json_put(row, "rank", r);
 		json_put_seconds(row, "useful_s", a->swept.useful_ns[r]);
 		json_put_seconds(row, "mpi_s", a->swept.mpi_ns[r]);
-		json_put(row, "imbalance_s", ((double)a->swept.useful_ns[r] - a->mean_useful_ns) / 1e9);
+		json_put(row, "imbalance_s", ((double)a->swept.useful_ns[r] - mean_ns) / 1e9);
 	}
 }
 
@@ -82,14 +131,19 @@ int part_critical_path(struct analysis *a)
 		mpi += a->swept.mpi_ns[r];
 	}
 	cJSON *o = json_object(a->root, "critical_path");
-	json_put_text(o, "note",
-		      known ? "" : "the critical path of programs that call MPI from several threads is not computed");
+	char note[192] = "the critical path of programs that call MPI from several threads is not computed";
+	double mean_ns = a->mean_useful_ns;
+	if (known && path_end(a) != TIME_ABSENT)
+		mean_ns = mean_until_ns(a, path_end(a));
+	if (known)
+		note_end(a, path_end(a), note, sizeof(note));
+	json_put_text(o, "note", note);
 	put_figure(o, "length_s", known, (double)(useful + mpi) / 1e9);
 	put_figure(o, "useful_s", known, (double)useful / 1e9);
 	put_figure(o, "mpi_s", known, (double)mpi / 1e9);
 	put_figure(o, "jumps", known, pieces > 0 ? (double)(pieces - 1) : 0);
-	put_figure(o, "imbalance_s", known, ((double)useful - a->mean_useful_ns) / 1e9);
-	put_ranks(a, o);
+	put_figure(o, "imbalance_s", known, ((double)useful - mean_ns) / 1e9);
+	put_ranks(a, o, mean_ns);
 	put_stretches(a, o);
 	return put_sites(a, o);
 }

@@ -189,7 +189,7 @@ static int find_gain(const struct analysis *a, struct replay_rank *ranks, struct
 	int code = replay_predict_without(a->replay, &issue, &r);
 	if (code < 0)
 		return code == -ENOENT ? 0 : code;
-	f->replayed = r.gain > -CONTRADICTED;
+	f->replayed = r.gain_s > -CONTRADICTED * r.calls_s;
 	f->gain = r.gain;
 	f->gain_s = r.gain_s;
 	f->gain_low = r.gain_low;

@@ -7,6 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Of the run: where its calls are of less, most of what a rank computed may be behind them. */
+#define REACHED_MIN 0.5
+
 /* Where a rank waited for a core. */
 enum where { IN_ALL, IN_BOTH_BUT_CALLS_STAY, IN_COMPUTING };
 
@@ -85,6 +88,13 @@ static int widen(struct replay *r, const struct replay_issue *issue, const struc
 	return code;
 }
 
+/* What ranks compute, and not a wait, which ends with its call. */
+static bool is_of_computing(const struct replay_issue *issue)
+{
+	enum issue_replay how = issue_row(issue->name)->replay;
+	return how == REPLAY_BALANCE || how == REPLAY_RANKS || how == REPLAY_PROCESSORS;
+}
+
 int replay_predict_without(struct replay *r, const struct replay_issue *issue, struct replay_result *ret_result)
 {
 	struct replay_change change;
@@ -92,6 +102,8 @@ int replay_predict_without(struct replay *r, const struct replay_issue *issue, s
 	if (code < 0)
 		return code;
 	code = replay_predict(r, &change, ret_result);
+	if (code == 0 && is_of_computing(issue) && ret_result->calls_s < REACHED_MIN * ret_result->recorded_s)
+		code = -ENOENT;
 	if (code == 0 && issue_row(issue->name)->replay == REPLAY_PROCESSORS)
 		code = widen(r, issue, &change, ret_result);
 	replay_change_done(&change);

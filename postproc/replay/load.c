@@ -463,18 +463,19 @@ static int prepare(struct loading *l)
 	return learn_ops(l);
 }
 
-static int64_t length_of(const struct interval *v)
+static void find_ends(struct interval *v)
 {
-	int64_t from = INT64_MAX, to = INT64_MIN;
+	v->from_ns = INT64_MAX;
+	v->to_ns = INT64_MIN;
 	for (uint32_t i = 0; i < v->ntracks; i++) {
 		const struct track *t = &v->tracks[i];
 		if (t->n == 0)
 			continue;
 		int64_t end = v->events[t->first + t->n - 1].end_ns;
-		from = t->begin_ns < from ? t->begin_ns : from;
-		to = end > to ? end : to;
+		v->from_ns = t->begin_ns < v->from_ns ? t->begin_ns : v->from_ns;
+		v->to_ns = end > v->to_ns ? end : v->to_ns;
 	}
-	return to > from ? to - from : 0;
+	v->recorded_ns = v->to_ns > v->from_ns ? v->to_ns - v->from_ns : 0;
 }
 
 int interval_load(struct mpix_file *f, struct interval *v, struct error *e)
@@ -487,9 +488,9 @@ int interval_load(struct mpix_file *f, struct interval *v, struct error *e)
 		code = line_up(v);
 	if (code == 0) {
 		enter_meetings(v);
+		find_ends(v);
 		code = load_needs(&l, e);
 	}
-	v->recorded_ns = code == 0 ? length_of(v) : 0;
 	vec_done(&l.held);
 	free(l.ops);
 	free(l.place);

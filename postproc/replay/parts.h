@@ -107,8 +107,9 @@ struct interval {
 	VEC(struct meeting) meetings;
 	struct index meeting_index;
 	VEC(struct blame) blames;
-	float *spent_ns; /* of each event beyond what it needed */
-	int64_t recorded_ns;
+	float *spent_ns;	/* of each event beyond what it needed */
+	int64_t from_ns, to_ns; /* of its first and last call; INT64_MAX and INT64_MIN: there is none */
+	int64_t recorded_ns;	/* from one to the other */
 };
 
 /* What calls take beyond what they needed: as recorded, or by the model. */
@@ -124,8 +125,9 @@ struct replay {
 	struct interval *intervals;
 	uint32_t nintervals;
 	bool one_node;
-	int64_t recorded_ns; /* of the whole run */
-	double covered;
+	int64_t calls_ns;    /* from the first of all calls that are there to the end of the last */
+	int64_t recorded_ns; /* of the whole run, at least that */
+	double covered;	     /* share of all calls */
 	struct model model;
 	struct lengths unchanged; /* 0: not known yet */
 	/* Without who is waited for before calls of a site: several issues ask for the same. */

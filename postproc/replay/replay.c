@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define INTERVALS 5u /* that stand for a run that is too long */
 
@@ -44,6 +45,53 @@ static bool is_one_node(const struct mpix_file *f)
 	return true;
 }
 
+struct end_of_calls {
+	const struct mpix_info *info;
+	int64_t ns;
+};
+
+/* MPI_Finalize ends the run where it begins. */
+static int take_end(void *context, const struct mpix_event *x)
+{
+	struct end_of_calls *end = context;
+	bool finalizes = x->op < end->info->nops && strcmp(end->info->ops[x->op], "MPI_Finalize") == 0;
+	int64_t ns = finalizes ? x->start_ns : x->end_ns;
+	end->ns = ns > end->ns ? ns : end->ns;
+	return 0;
+}
+
+/* Intervals do not hold the last call of all: it begins in the last window, or lasts into it. */
+static int find_end(struct mpix_file *f, int64_t *end_ns, struct error *e)
+{
+	struct end_of_calls end = {mpix_info(f), *end_ns};
+	uint32_t w = mpix_windows(f);
+	int code = 0;
+	while (w > 0 && events_of(f, w - 1) == 0)
+		w--;
+	for (uint32_t rank = 0; w > 0 && rank < end.info->ranks && code == 0; rank++)
+		code = mpix_each_event(f, rank, mpix_window_start(f, w - 1), INT64_MAX, take_end, &end, e);
+	*end_ns = end.ns;
+	return code;
+}
+
+static int find_length(struct mpix_file *f, struct replay *r, struct error *e)
+{
+	int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
+	for (uint32_t i = 0; i < r->nintervals; i++) {
+		const struct interval *v = &r->intervals[i];
+		from_ns = v->from_ns < from_ns ? v->from_ns : from_ns;
+		to_ns = v->to_ns > to_ns ? v->to_ns : to_ns;
+	}
+	int code = r->nintervals > 1 ? find_end(f, &to_ns, e) : 0;
+	r->calls_ns = r->recorded_ns = to_ns > from_ns ? to_ns - from_ns : 0;
+	return code;
+}
+
+void replay_lasted(struct replay *r, int64_t ns)
+{
+	r->recorded_ns = ns > r->calls_ns ? ns : r->calls_ns;
+}
+
 static int fill(struct mpix_file *f, uint64_t max_events, struct replay *r, struct error *e)
 {
 	uint64_t all = 0, read = 0;
@@ -58,7 +106,8 @@ static int fill(struct mpix_file *f, uint64_t max_events, struct replay *r, stru
 	r->one_node = is_one_node(f);
 	r->covered = all > 0 ? fmin(1, (double)read / (double)all) : 0;
 	r->covered = r->nintervals == 1 ? 1 : r->covered;
-	r->recorded_ns = r->nintervals == 1 ? r->intervals[0].recorded_ns : mpix_info(f)->runtime_ns;
+	if (code == 0)
+		code = find_length(f, r, e);
 	if (code == 0 && model_fit(r) < 0)
 		code = fail(e, -ENOMEM, "out of memory for the replay");
 	return code;
@@ -159,22 +208,25 @@ int replay_predict(struct replay *r, const struct replay_change *change, struct 
 		return code;
 	for (uint32_t i = 0; i < r->nintervals; i++)
 		recorded += (double)r->intervals[i].recorded_ns;
-	double gain = 1 - share(x.ns[AS_RECORDED], before[AS_RECORDED]);
-	double other = 1 - share(x.ns[BY_MODEL], before[BY_MODEL]);
-	double whole_s = (double)r->recorded_ns / 1e9;
+	double whole_s = (double)r->recorded_ns / 1e9, calls_s = (double)r->calls_ns / 1e9;
+	double reached = share(calls_s, whole_s); /* what is behind the last call stays as it was */
+	double gain = reached * (1 - share(x.ns[AS_RECORDED], before[AS_RECORDED]));
+	double other = reached * (1 - share(x.ns[BY_MODEL], before[BY_MODEL]));
+	double longer = recorded > 0 ? reached * (share(before[BY_MODEL], recorded) - 1) : 0;
 	double most = change->most_gain > 0 ? change->most_gain : INFINITY;
 	gain = before[AS_RECORDED] > 0 ? fmin(gain, most) : 0;
 	other = before[BY_MODEL] > 0 ? fmin(other, most) : 0;
 	*ret_result = (struct replay_result){
 		.recorded_s = whole_s,
-		.replayed_s = whole_s * share(before[BY_MODEL], recorded),
-		.error = recorded > 0 ? fabs(share(before[BY_MODEL], recorded) - 1) : 0,
+		.calls_s = calls_s,
+		.replayed_s = whole_s * (1 + longer),
+		.error = fabs(longer),
 		.predicted_s = whole_s * (1 - gain),
 		.gain_s = whole_s * gain,
 		.gain = gain,
 		.gain_low = fmin(gain, other),
 		.gain_high = fmax(gain, other),
-		.covered = r->covered,
+		.covered = r->covered * reached,
 		.given_up = r->unchanged.given_up,
 	};
 	return 0;

@@ -56,11 +56,12 @@ struct replay_change {
 /* What it would have taken. Seconds; shares of the recorded time. */
 struct replay_result {
 	double recorded_s;	    /* from the end of MPI_Init to the start of MPI_Finalize, of the last rank */
+	double calls_s;		    /* of it until the end of the last call that is there: what is behind stays */
 	double replayed_s, error;   /* unchanged, by the model; its difference from the recorded one */
 	double predicted_s, gain_s; /* with the change */
 	double gain;		    /* share of recorded_s */
 	double gain_low, gain_high; /* as share */
-	double covered;		    /* share of the run's events that were replayed */
+	double covered;		    /* share of the run's events that were replayed, times that of calls_s */
 	uint64_t given_up;	    /* calls of which what they needed never came */
 };
 
@@ -94,10 +95,14 @@ struct replay;
  * version 1; -EBADMSG or -ENOMEM with text. The caller destroys *ret_replay; f is not needed any more. */
 int replay_create(struct mpix_file *f, uint64_t max_events, struct replay **ret_replay, struct error *e);
 void replay_destroy(struct replay *r);
+/* So long ranks lived from their MPI_Init on, which the file's calls do not tell of a run that died or stood still, or
+ * of which calls were lost. Less than these take is passed over. */
+void replay_lasted(struct replay *r, int64_t ns);
 /* What change would have gained. Any number of times; 0 or -ENOMEM. */
 int replay_predict(struct replay *r, const struct replay_change *change, struct replay_result *ret_result);
-/* The same without an issue; -ENOENT as above. Who waited for a core did so in computing and in calls alike, as who
- * spins in MPI; the range is from where calls take what they took to where all of it was in computing. */
+/* The same without an issue; -ENOENT as above, and where most of what ranks computed may be behind the calls. Who
+ * waited for a core did so in computing and in calls alike, as who spins in MPI; the range is from where calls take
+ * what they took to where all of it was in computing. */
 int replay_predict_without(struct replay *r, const struct replay_issue *issue, struct replay_result *ret_result);
 /* Latency in ns and bandwidth in bytes a second of messages in a node (0), between nodes (1), as fitted; 0: none was
  * seen. */

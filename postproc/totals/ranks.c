@@ -149,20 +149,25 @@ double rank_open_ns(const struct process *p, uint32_t thread)
 	return fmax(0, (double)(p->end_ns - p->hung_ns - from));
 }
 
-/* From MPI_Init's exit to MPI_Finalize's enter; to its end, or what is known last, of a rank that never came there;
- * where the run stood still at its end, to its last advance. */
-static double region_of(const struct process *p)
+void rank_region(const struct process *p, int64_t *ret_from_ns, int64_t *ret_to_ns)
 {
 	int64_t from = p->init_exit_ns, to = p->finalize_enter_ns;
-	if (ends_starting(p))
-		return 0;
 	if (from == TIME_ABSENT)
 		from = p->first_ns != TIME_ABSENT ? p->first_ns : p->start_ns;
 	if (to == TIME_ABSENT && p->end_ns != TIME_ABSENT)
 		to = p->end_ns - p->hung_ns;
 	if (to == TIME_ABSENT)
 		to = ends_last_known(p);
-	return from == TIME_ABSENT || to <= from ? 0 : (double)(to - from);
+	bool known = from != TIME_ABSENT && to > from && !ends_starting(p);
+	*ret_from_ns = known ? from : TIME_ABSENT;
+	*ret_to_ns = known ? to : TIME_ABSENT;
+}
+
+static double region_of(const struct process *p)
+{
+	int64_t from, to;
+	rank_region(p, &from, &to);
+	return from != TIME_ABSENT ? (double)(to - from) : 0;
 }
 
 static void add_traffic(struct analysis *a, uint32_t r)

@@ -2,6 +2,7 @@
 """whatif.py - `mpitrace whatif` on a traced program: what is asked is answered, what cannot be is one line. How near predictions come
 is for tests/unit/replay.c, where times are known, and for tests/bench/whatif.py."""
 import json
+import re
 import subprocess
 
 from trace import MPITRACE, Place, Tests
@@ -21,9 +22,21 @@ def refused(t, what, code, text, *words):
     t.check(what + ' is refused in a line', said.returncode == code and text in said.stderr and not said.stdout, said)
 
 
+def died(t, place):
+    """Of one that died its calls are a small part: nothing that is asked shortens what came behind them."""
+    place.traced(4, place.compile('deaths.c'), 'hang', name='died')
+    mpix, a = place.dir + '/out/died.mpix', place.analysis('died')
+    said, text = answer(mpix), whatif(mpix).stdout
+    t.check('of a run that died the whole is its region', abs(said['recorded_s'] - a['efficiency']['region_s']) < 0.1 and said['recorded_s'] > 1, (said, a['efficiency']))
+    t.check('which calls are a part of', said['calls_s'] < said['recorded_s'] / 2 and abs(said['covered'] - said['calls_s'] / said['recorded_s']) < 1e-9, said)
+    t.check('no gain is more than that', all(abs(c['gain']) <= said['covered'] for c in said['choices']) and said['choices'], said)
+    t.check('as it is said', re.search(r'^Calls end after .* of it, [\d.]+ %: ', text, re.MULTILINE), text)
+
+
 def main():
     t = Tests()
     with Place('openmpi') as place:
+        died(t, place)
         run = place.traced(4, place.compile('mended.c'), 'barrier')
         t.check('the program runs', run.returncode == 0, run.stderr)
         mpix, a = place.dir + '/out/trace.mpix', place.analysis()

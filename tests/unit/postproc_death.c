@@ -242,6 +242,26 @@ Test(postproc_death, inside_of_finalize_is_told_as_such)
 	expect_balance(p, 1, 300e-6, "2 of 2 did not come out of MPI_Finalize");
 }
 
+/* The mean is of the same time: 100 us to the barrier. */
+Test(postproc_death, behind_the_last_call_nothing_is_on_the_critical_path_which_says_so)
+{
+	struct program *p = begun(4);
+	for (unsigned r = 0; r < 4; r++)
+		if (r != 2)
+			waits(p, r, 200, 4000);
+	dies(p, 2, 2000, SIGSEGV);
+	cJSON *root = analyse_program(p, 4010);
+	const cJSON *path = node_at(root, "critical_path");
+	cr_expect_float_eq(field(path, "length_s"), 101e-6, 1e-8);
+	cr_expect_float_eq(field(path, "imbalance_s"), 0, 2e-7, "%g", field(path, "imbalance_s"));
+	cr_expect_str_eq(text_at(path, "note"), "it ends at 101 µs, with the last call that ended: what ranks did in "
+						"the 3.90 ms behind that is not on it");
+	cJSON_Delete(root);
+	root = analyse_program(begun(4), 1010);
+	cr_expect_str_eq(text_at(node_at(root, "critical_path"), "note"), "");
+	cJSON_Delete(root);
+}
+
 /* Who never came back from a call was in MPI, not computing. */
 Test(postproc_death, time_in_the_call_that_never_ended_is_time_in_mpi)
 {

@@ -274,8 +274,55 @@ Test(replay, intervals_stand_for_a_long_run)
 	c.balance = true;
 	struct replay_result x = predict(r, c);
 	cr_assert_leq(x.covered, 1);
+	near(x.recorded_s, end_us / 1e6, 0.01, "recorded");
 	near(x.gain, 1 - 160.0 / 310, 0.1, "gain");
 	replay_destroy(r);
+}
+
+/* Three wait in one more barrier for the fourth, which dies when so much time has passed four times. */
+static struct program *dies_late(double *ret_end_us)
+{
+	struct program *p = uneven(1, ret_end_us);
+	for (unsigned r = 0; r < 3; r++)
+		program_died_in(p, r,
+				(struct call){.op = "MPI_Barrier",
+					      .from_us = *ret_end_us + 10,
+					      .peer = SIG_NO_ROOT,
+					      .coll = COLL_BARRIER,
+					      .line = MEETS + 1},
+				SIG_COLL, 0);
+	program_killed(p, 3, 11);
+	return p;
+}
+
+/* As many calls at once as there are, or intervals of them: what was behind the last does not get shorter. */
+Test(replay, of_a_run_that_died_is_of_the_time_until_its_last_call)
+{
+	for (uint64_t most = 60; most <= 60000; most *= 1000) {
+		double end_us;
+		cJSON *root;
+		struct program *p = dies_late(&end_us);
+		struct replay *r = replay_of(p, 4 * end_us, most, &root);
+		struct replay_change c = as_it_was;
+		struct replay_issue uneven = {.name = "load_imbalance", .loss = 0.9};
+		c.balance = true;
+		near(predict(r, c).recorded_s, end_us / 1e6, 0.01, "nothing else is known of it");
+		replay_lasted(r, llround(4e3 * end_us));
+		struct replay_result x = predict(r, c);
+		near(x.recorded_s, 4 * end_us / 1e6, 0.01, "the run");
+		near(x.calls_s, end_us / 1e6, 0.01, "its calls");
+		near(x.gain_s, 150e-6 * STEPS, 0.1, "gained is what is gained in these");
+		near(x.gain, (1 - 160.0 / 310) / 4, 0.1, "as a share of the run");
+		near(x.predicted_s, x.recorded_s - x.gain_s, 1e-6, "predicted");
+		cr_expect_leq(x.covered, 0.2501, "%g", x.covered);
+		cr_expect_eq(replay_predict_without(r, &uneven, &x), -ENOENT,
+			     "what was computed is mostly behind them");
+		near(at_path(root, "replay.recorded_s"), 4 * end_us / 1e6, 0.01, "the analysis knows it");
+		near(at_path(root, "replay.covered"), 0.25, 0.01, "and how much of it calls are");
+		cr_expect_null(cJSON_GetObjectItem(issue(root, "load_imbalance"), "gain"));
+		cJSON_Delete(root);
+		replay_destroy(r);
+	}
 }
 
 /* Rank 1 was ready and had no processor for 200 of its 310 us in each step: alike in all, or in its computing. */
