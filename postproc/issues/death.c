@@ -9,80 +9,6 @@
 #include <sys/wait.h>
 
 #define DEATH_SEVERITY 1.0
-/* Between two deaths: some rounds of an agent. */
-#define DEATH_GAP_NS 100000000
-
-/* ---- who was first ---- */
-
-/* Who died by itself before who was ended by a timer, and both before who was ended by others: a launcher may hear of
- * them in any order. Then by time; then as it was told. */
-static bool is_before(const struct process *a, const struct process *b)
-{
-	int own_a = exits_by_itself(a) ? 2 : exits_by_timer(a), own_b = exits_by_itself(b) ? 2 : exits_by_timer(b);
-	if (own_a != own_b)
-		return own_a > own_b;
-	if (a->have_exit != b->have_exit)
-		return a->have_exit;
-	if (a->end_ns != TIME_ABSENT && b->end_ns != TIME_ABSENT && a->end_ns != b->end_ns)
-		return a->end_ns < b->end_ns;
-	return a->exit_order < b->exit_order;
-}
-
-/* One that came to MPI_Finalize and returned an error ends the others too. */
-static bool ended_badly(const struct process *p)
-{
-	return exits_early(p) || (p->finalized && p->have_exit && p->exit_status != 0);
-}
-
-static int signal_of(const struct process *p)
-{
-	return p->have_exit && WIFSIGNALED(p->exit_status) ? WTERMSIG(p->exit_status) : 0;
-}
-
-/* Did only what followed end that other one? Nothing was told of it, or that it had another signal; or it lived on: if
- * the launcher was not ended itself, then any time is long enough. */
-static bool followed(const struct step *s, const struct process *other, const struct process *first)
-{
-	bool launcher_lived = s->outcome.have_launcher && WIFEXITED(s->outcome.launcher_status);
-	if (!other->have_exit || signal_of(other) != signal_of(first))
-		return true;
-	return other->end_ns != TIME_ABSENT && first->end_ns != TIME_ABSENT &&
-	       other->end_ns - first->end_ns > (launcher_lived ? 0 : DEATH_GAP_NS);
-}
-
-/* One that others ended was the first of all, and alone, or whoever ended it ended all: then it is not to blame. Nor is
- * it where a rank is not in the record, because of which all may have been ended. */
-static bool is_to_blame(const struct step *s, uint32_t rank)
-{
-	static const int polite[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
-	const struct process *p = s->ranks[rank];
-	if (exits_by_itself(p) || exits_by_timer(p) || p->finalized)
-		return true;
-	bool alone = signal_of(p) != 0 && !outcome_is_stop(&s->outcome);
-	for (size_t i = 0; i < sizeof(polite) / sizeof(polite[0]); i++)
-		alone &= signal_of(p) != polite[i];
-	for (uint32_t r = 0; r < s->nranks && alone; r++)
-		if (s->ranks[r] == NULL)
-			alone = false;
-		else if (r != rank && exits_early(s->ranks[r]))
-			alone = followed(s, s->ranks[r], p);
-	return alone;
-}
-
-uint32_t death_first(const struct step *s, uint32_t *ret_early)
-{
-	uint32_t first = NONE;
-	*ret_early = 0;
-	for (uint32_t r = 0; r < s->nranks; r++) {
-		const struct process *p = s->ranks[r];
-		if (p == NULL)
-			continue;
-		*ret_early += exits_early(p);
-		if (ended_badly(p) && (first == NONE || is_before(p, s->ranks[first])))
-			first = r;
-	}
-	return first != NONE && is_to_blame(s, first) ? first : NONE;
-}
 
 /* ---- how ---- */
 
@@ -269,7 +195,7 @@ static void name_dead(const struct step *s, uint32_t first, struct issue *f)
 void issue_death(const struct analysis *a, struct issue *f)
 {
 	const struct step *s = a->step;
-	uint32_t early, first = death_first(s, &early);
+	uint32_t early, first = exits_first(s, &early);
 	char how[96], place[300], alike[64], others[300], hung[128], without[128], when[32] = "";
 	f->metric = "ranks that ended without MPI_Finalize";
 	f->value = early;

@@ -69,9 +69,6 @@ void issue_add_rank(struct issue *f, uint32_t rank);
 void issue_add_another_rank(struct issue *f, uint32_t rank);
 void issue_add_pair(struct issue *f, uint32_t a, uint32_t b);
 void issue_add_site(struct issue *f, uint32_t site);
-/* death.c: the rank that was the first to die, by itself or because somebody ended it alone; NONE: there is none. How
- * many ended without MPI_Finalize. */
-uint32_t death_first(const struct step *s, uint32_t *ret_early);
 /* unfinished.c: what its ranks spent in their last calls when nobody advanced any more is lost as well, of all that the
  * step took. */
 void issue_charge_hung(const struct analysis *a, struct issue *f);

@@ -196,7 +196,7 @@ void issue_unfinished(const struct analysis *a, struct issue *f)
 	f->value = n;
 	f->threshold = 1;
 	f->severity = UNFINISHED_SEVERITY;
-	f->found = n > 0 && death_first(s, &early) == NONE;
+	f->found = n > 0 && exits_first(s, &early) == NONE;
 	if (!f->found)
 		return;
 	name_ranks(s, f);

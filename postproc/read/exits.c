@@ -8,6 +8,9 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+/* Between two deaths: some rounds of an agent. */
+#define DEATH_GAP_NS 100000000
+
 static int by_pid(const void *a, const void *b)
 {
 	const struct process *x = *(struct process *const *)a, *y = *(struct process *const *)b;
@@ -111,4 +114,84 @@ bool exits_by_timer(const struct process *p)
 		if (p->have_exit && WIFSIGNALED(p->exit_status) && WTERMSIG(p->exit_status) == timers[i])
 			return true;
 	return false;
+}
+
+/* ---- who was first ---- */
+
+/* By itself; by a timer, outside of MPI, or in a call: there it may have waited for who is outside. */
+static int own_part(const struct process *p)
+{
+	if (exits_by_itself(p))
+		return 3;
+	return !exits_by_timer(p) ? 0 : p->open.n > 0 ? 1 : 2;
+}
+
+/* Who died by itself before who was ended by a timer, and both before who was ended by others: a launcher may hear of
+ * them in any order. Then by time; then as it was told. */
+static bool is_before(const struct process *a, const struct process *b)
+{
+	int own_a = own_part(a), own_b = own_part(b);
+	if (own_a != own_b)
+		return own_a > own_b;
+	if (a->have_exit != b->have_exit)
+		return a->have_exit;
+	if (a->end_ns != TIME_ABSENT && b->end_ns != TIME_ABSENT && a->end_ns != b->end_ns)
+		return a->end_ns < b->end_ns;
+	return a->exit_order < b->exit_order;
+}
+
+/* One that came to MPI_Finalize and returned an error ends the others too. */
+static bool ended_badly(const struct process *p)
+{
+	return exits_early(p) || (p->finalized && p->have_exit && p->exit_status != 0);
+}
+
+static int signal_of(const struct process *p)
+{
+	return p->have_exit && WIFSIGNALED(p->exit_status) ? WTERMSIG(p->exit_status) : 0;
+}
+
+/* Did only what followed end that other one? Nothing was told of it, or that it had another signal; or it lived on: if
+ * the launcher was not ended itself, then any time is long enough. */
+static bool followed(const struct step *s, const struct process *other, const struct process *first)
+{
+	bool launcher_lived = s->outcome.have_launcher && WIFEXITED(s->outcome.launcher_status);
+	if (!other->have_exit || signal_of(other) != signal_of(first))
+		return true;
+	return other->end_ns != TIME_ABSENT && first->end_ns != TIME_ABSENT &&
+	       other->end_ns - first->end_ns > (launcher_lived ? 0 : DEATH_GAP_NS);
+}
+
+/* One that others ended was the first of all, and alone, or whoever ended it ended all: then it is not to blame. Nor is
+ * it where a rank is not in the record, because of which all may have been ended. */
+static bool is_to_blame(const struct step *s, uint32_t rank)
+{
+	static const int polite[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+	const struct process *p = s->ranks[rank];
+	if (exits_by_itself(p) || exits_by_timer(p) || p->finalized)
+		return true;
+	bool alone = signal_of(p) != 0 && !outcome_is_stop(&s->outcome);
+	for (size_t i = 0; i < sizeof(polite) / sizeof(polite[0]); i++)
+		alone &= signal_of(p) != polite[i];
+	for (uint32_t r = 0; r < s->nranks && alone; r++)
+		if (s->ranks[r] == NULL)
+			alone = false;
+		else if (r != rank && exits_early(s->ranks[r]))
+			alone = followed(s, s->ranks[r], p);
+	return alone;
+}
+
+uint32_t exits_first(const struct step *s, uint32_t *ret_early)
+{
+	uint32_t first = NONE;
+	*ret_early = 0;
+	for (uint32_t r = 0; r < s->nranks; r++) {
+		const struct process *p = s->ranks[r];
+		if (p == NULL)
+			continue;
+		*ret_early += exits_early(p);
+		if (ended_badly(p) && (first == NONE || is_before(p, s->ranks[first])))
+			first = r;
+	}
+	return first != NONE && is_to_blame(s, first) ? first : NONE;
 }

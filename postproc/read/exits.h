@@ -15,3 +15,6 @@ bool exits_by_timer(const struct process *p);
 bool exits_early(const struct process *p);
 /* Nor had it come there: what was left of its work is missing. */
 bool exits_before_finalize(const struct process *p);
+/* The rank that was the first to die, by itself or because somebody ended it alone; NONE: there is none. How many ended
+ * early. */
+uint32_t exits_first(const struct step *s, uint32_t *ret_early);

@@ -37,14 +37,20 @@ static bool died(const struct process *p)
 /* In order: are those who exited out of their calls stuck in them? Is who died over? Could who died have gone on? */
 enum pass { PASS_INSIDE, PASS_DEATHS, PASS_ENDS };
 
-static bool is_over(const struct process *p, enum pass pass)
+struct asking {
+	enum pass pass;
+	const struct process *first; /* of those who died, the one that is told of; or NULL */
+};
+
+/* Who was ended in a call by a timer, as others were at about the same time, had waited there until then. */
+static bool is_over(const struct process *p, const struct asking *q)
 {
-	return pass == PASS_DEATHS && died(p);
+	return q->pass == PASS_DEATHS && died(p) && (p == q->first || exits_by_itself(p) || p->open.n == 0);
 }
 
-static bool is_in_its_call(const struct step *s, const struct process *p, enum pass pass)
+static bool is_in_its_call(const struct step *s, const struct process *p, const struct asking *q)
 {
-	return p->open.n > 0 && (!exits_by_itself(p) || (pass == PASS_INSIDE && ends_inside(s, p)));
+	return p->open.n > 0 && (!exits_by_itself(p) || (q->pass == PASS_INSIDE && ends_inside(s, p)));
 }
 
 /* ---- messages and requests ---- */
@@ -155,13 +161,13 @@ static int count(const struct stream *st, struct states_of *x, uint32_t rank)
 	return code < 0 ? code : 0;
 }
 
-static int add_rank(const struct stream *st, struct states_of *x, uint32_t rank, enum pass pass)
+static int add_rank(const struct stream *st, struct states_of *x, uint32_t rank, const struct asking *q)
 {
 	const struct process *p = st->step->ranks[rank];
 	if (p == NULL || !is_whole(p))
 		return 0;
-	bool ended = ends_left(st->step, p) || is_over(p, pass);
-	if (!ended && !is_in_its_call(st->step, p, pass))
+	bool ended = ends_left(st->step, p) || is_over(p, q);
+	if (!ended && !is_in_its_call(st->step, p, q))
 		return 0;
 	int code = count(st, x, rank);
 	if (ended)
@@ -185,16 +191,16 @@ static bool stood(const struct step *s, int64_t since_ns, const struct process *
 }
 
 /* As `mpitrace live` has it, with all the time that there was. */
-static int add_sampled(struct step *s, struct states_of *x, uint32_t rank, enum pass pass)
+static int add_sampled(struct step *s, struct states_of *x, uint32_t rank, const struct asking *q)
 {
 	struct process *p = s->ranks[rank];
 	if (p == NULL)
 		return 0;
-	if (is_over(p, pass))
+	if (is_over(p, q))
 		return states_ended(x, rank, true);
 	if (ends_left(s, p))
 		return states_ended(x, rank, stood(s, p->finalize_enter_ns, p));
-	if (!is_in_its_call(s, p, pass))
+	if (!is_in_its_call(s, p, q))
 		return 0;
 	return states_standing(x, rank, (uint32_t)p->threads.n, NULL, NULL);
 }
@@ -388,7 +394,7 @@ static int take(struct stream *st, const struct graph *g, const struct core *c, 
 }
 
 /* exact: by all events; else by samples. Returns if there are any. */
-static int find(struct stream *st, bool exact, enum pass pass)
+static int find(struct stream *st, bool exact, const struct asking *q)
 {
 	struct states_from from = exact ? (struct states_from){STATE_END, st, next_serial, request_needs, .exact = true}
 					: states_sampled(STATE_END, st->step);
@@ -399,13 +405,13 @@ static int find(struct stream *st, bool exact, enum pass pass)
 	if (!exact)
 		note_standing(st->step);
 	for (uint32_t r = 0; r < st->step->nranks && code == 0; r++)
-		code = exact ? add_rank(st, &x, r, pass) : add_sampled(st->step, &x, r, pass);
+		code = exact ? add_rank(st, &x, r, q) : add_sampled(st->step, &x, r, q);
 	if (code == 0)
 		code = graph_make(&x.out, &g);
 	if (code == 0)
 		code = cores_find(&g, &cores);
 	for (size_t i = 0; i < cores.at.n && code == 0; i++)
-		code = take(st, &g, &cores.at.at[i], pass);
+		code = take(st, &g, &cores.at.at[i], q->pass);
 	n = cores.at.n > 0;
 	cores_done(&cores);
 	graph_done(&g);
@@ -431,9 +437,11 @@ int deadlock_find(struct stream *st)
 	for (enum pass pass = PASS_INSIDE; pass <= PASS_ENDS && code >= 0; pass++) {
 		if (!is_asked(st->step, pass))
 			continue;
-		code = find(st, true, pass);
+		uint32_t early, first = exits_first(st->step, &early); /* behind PASS_INSIDE: it says who gave up */
+		struct asking q = {pass, first != NONE ? st->step->ranks[first] : NULL};
+		code = find(st, true, &q);
 		if (code == 0 && !all_whole(st->step))
-			code = find(st, false, pass);
+			code = find(st, false, &q);
 	}
 	return code < 0 ? code : 0;
 }

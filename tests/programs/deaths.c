@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,11 +44,23 @@ static void inside(void)
 	MPI_Allreduce((void *)8, (void *)4104, 1 << 16, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static void pauses(void)
+{
+	for (;;)
+		pause();
+}
+
+/* Of all ranks at about the same time: before a launcher has heard of the first. */
+static void set_timer(void)
+{
+	struct itimerval timer = {.it_value = {1, rank == DIES ? 0 : 20000}};
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
 static void hangs(void)
 {
 	alarm(1);
-	for (;;)
-		pause();
+	pauses();
 }
 
 /* Of which MPI ends the program, unless it is told otherwise. */
@@ -65,14 +78,16 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*die)(void);
-	} all[] = {{"segv", segv},  {"exit", exits}, {"abort", aborts}, {"inside", inside},
-		   {"hang", hangs}, {"error", errs}, {"right", lives}};
+	} all[] = {{"segv", segv},  {"exit", exits},	{"abort", aborts}, {"inside", inside},
+		   {"hang", hangs}, {"timers", pauses}, {"error", errs},   {"right", lives}};
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	for (int i = 0; i < 20; i++) {
 		rest(2);
 		MPI_Barrier(MPI_COMM_WORLD);
 	}
+	if (argc > 1 && strcmp(argv[1], "timers") == 0)
+		set_timer();
 	rest(rank == DIES ? 100 : 0);
 	for (size_t i = 0; argc > 1 && i < sizeof(all) / sizeof(all[0]) && rank == DIES; i++)
 		if (strcmp(all[i].name, argv[1]) == 0)

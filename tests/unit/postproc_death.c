@@ -134,6 +134,23 @@ Test(postproc_death, of_one_killed_alone_is_its_own)
 	expect_death(p, 1, "Rank 1 was killed by signal 9 (killed)");
 }
 
+/* All four had set themselves the same time: rank 2 computes until then, and the others wait for it, though the clock
+ * of one of them was faster. */
+Test(postproc_death, by_a_timer_of_who_was_outside_goes_before_that_of_those_who_waited_for_it)
+{
+	for (int last = 0; last < 2; last++) {
+		struct program *p = begun(4);
+		for (unsigned r = 0; r < 4; r++) {
+			if (r == 2)
+				continue;
+			waits(p, r, 300 + 10 * r, last && r == 1 ? 990 : 1001);
+			program_killed(p, r, SIGALRM);
+		}
+		dies(p, 2, 1000, SIGALRM);
+		expect_death(p, 2, ". 3 other ranks were waiting at MPI_Barrier, the first since 300 µs");
+	}
+}
+
 Test(postproc_death, of_all_alike_is_said_of_all)
 {
 	struct program *p = begun(4);
