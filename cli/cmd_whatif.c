@@ -320,7 +320,9 @@ static void print_gain(const char *what, const cJSON *r)
 	double high = json_number_or(r, "gain_high", 0);
 	printf("  %9s  %5.1f %% %s", fmt_plain(fmt_time(json_number_or(r, "predicted_s", 0))).s, 100 * fabs(gain),
 	       gain < 0 ? "longer " : "shorter");
-	if (high - low >= 0.0005)
+	if (high - low >= 0.0005 && gain < 0) /* of what is longer, or less than nothing of it */
+		printf(" (%.1f to %.1f)", -100 * high, -100 * low);
+	else if (high - low >= 0.0005)
 		printf(" (%.1f to %.1f)", 100 * low, 100 * high);
 	printf("  %s\n", what);
 }

@@ -130,20 +130,46 @@ __attribute__((format(printf, 2, 3))) static void note(cJSON *notes, const char 
 	json_push_text(notes, text);
 }
 
+/* Ranks in the record of which MPI_Finalize has not returned. */
+static unsigned unfinished(const struct compare_run *r)
+{
+	unsigned n = 0;
+	for (const cJSON *row = json_first(r->analysis, "per_rank"); row != NULL; row = row->next) {
+		const char *state = json_text(row, "state", "");
+		n += strcmp(state, "lost") == 0 || strcmp(state, "aborted") == 0 || strcmp(state, "running") == 0;
+	}
+	return n;
+}
+
+/* What else is missing the analysis says; a run that ended too early may lack nothing that it did. */
+static void note_missing(const struct sides *s, size_t i, const char *name, cJSON *notes)
+{
+	const struct compare_run *r = s->run[i];
+	double lost = json_number(coverage(r), "events_lost"), missing = fmax(0, r->ranks - s->seen[i]);
+	unsigned early = unfinished(r);
+	char losses[64] = "events lost: not known";
+	if (!isnan(lost))
+		snprintf(losses, sizeof(losses), "%.0f events lost", lost);
+	if (early > 0)
+		note(notes,
+		     "%.200s: the run ended before %u of %.0f ranks had come out of MPI_Finalize, so its sums are "
+		     "those "
+		     "until then; nothing is called beyond noise.",
+		     name, early, r->ranks);
+	if (early == 0 || missing > 0 || !(lost <= 0))
+		note(notes,
+		     "%.200s: the record is not whole (%.0f of %.0f ranks are missing, %s), so its sums are too small; "
+		     "nothing is called beyond noise.",
+		     name, missing, r->ranks, losses);
+}
+
 static void note_run(const struct sides *s, size_t i, cJSON *notes)
 {
 	const struct compare_run *r = s->run[i];
 	const char *name = basename_of(r->path);
-	double lost = json_number(coverage(r), "events_lost"), missing = r->ranks - s->seen[i];
-	char losses[64] = "events lost: not known";
 	double cut = json_number_or(r->analysis, "wait_states_left_out", 0);
-	if (!isnan(lost))
-		snprintf(losses, sizeof(losses), "%.0f events lost", lost);
 	if (!is_whole(r))
-		note(notes,
-		     "%.200s: the record is not whole (%.0f of %.0f ranks are missing, %s), so its sums are too small; "
-		     "nothing is called beyond noise.",
-		     name, fmax(missing, 0), r->ranks, losses);
+		note_missing(s, i, name, notes);
 	if (!s->has_events[i])
 		note(notes, "%.200s holds no single calls, so its waiting is not known.", name);
 	if (cut > 0)

@@ -52,6 +52,9 @@ def main():
         balanced, less = answer(mpix, '--balance'), answer(mpix, '--rank', '1=0.5x')
         t.check('balance gains, half of the heaviest rank too', 0 < balanced['gain'] < 1 and 0 < less['gain'] < 1, (balanced, less))
         t.check('the range holds the gain', balanced['gain_low'] <= balanced['gain'] <= balanced['gain_high'], balanced)
+        longer = whatif(mpix, '--rank', '0=3x', '--network', '0.1x').stdout
+        said = re.search(r' ([\d.]+) % longer  \((-?[\d.]+) to (-?[\d.]+)\)', longer)
+        t.check('what is longer has a range of what is longer', float(said[2]) <= float(said[1]) <= float(said[3]) if said else ' longer  (' not in longer, longer)
         t.check('twice the work loses', answer(mpix, '--rank', '1=2x')['gain'] < 0)
         t.check('the line before which it computes', abs(answer(mpix, '--site', 'mended.c:%d=0.5x' % line)['gain']) > 0.1)
         t.equal('what is otherwise, in words', answer(mpix, '--balance', '--rank', '2=0.5')['what'],

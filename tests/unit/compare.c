@@ -229,6 +229,52 @@ Test(compare, a_rank_that_computes_more_is_named_after_three_runs)
 	cJSON_Delete(diff);
 }
 
+/* What is said of a run of which n ranks end in that state, so many more are missing and so many events lost. */
+static cJSON *notes_of(const char *state, unsigned n, unsigned missing, unsigned lost)
+{
+	struct compare_run runs[2];
+	struct compare_input in = {runs, 2, 2, COMPARE_BOTH};
+	struct error e;
+	cJSON *diff;
+	for (unsigned i = 0; i < 2; i++)
+		runs[i] = (struct compare_run){"run", noisy_run(1), i, NOISY_RANKS};
+	cJSON *coverage = cJSON_GetObjectItem(runs[1].analysis, "coverage");
+	cJSON_ReplaceItemInObject(coverage, "complete", cJSON_CreateFalse());
+	cJSON_ReplaceItemInObject(coverage, "ranks_seen", cJSON_CreateNumber(NOISY_RANKS - (double)missing));
+	json_put(coverage, "events_lost", lost);
+	cJSON *row = cJSON_GetObjectItem(runs[1].analysis, "per_rank")->child;
+	for (unsigned i = 0; i < NOISY_RANKS; i++, row = row->next)
+		json_put_text(row, "state", i < n ? state : i < n + missing ? "missing" : "finalized");
+	cr_assert_eq(compare_runs(&in, &diff, &e), 0, "%s", e.text);
+	for (unsigned i = 0; i < 2; i++)
+		cJSON_Delete(runs[i].analysis);
+	cJSON *notes = cJSON_DetachItemFromObject(diff, "notes");
+	cJSON_Delete(diff);
+	return notes;
+}
+
+Test(compare, of_a_run_that_ended_early_is_said_that_it_did_and_of_others_what_is_missing)
+{
+	static const char *const early = "run: the run ended before 3 of 8 ranks had come out of MPI_Finalize, so its "
+					 "sums are those until then; nothing is called beyond noise.";
+	static const char *const states[] = {"lost", "aborted", "running"};
+	for (size_t i = 0; i < 3; i++) {
+		cJSON *notes = notes_of(states[i], 3, 0, 0);
+		cr_assert_eq(cJSON_GetArraySize(notes), 1);
+		cr_expect_str_eq(notes->child->valuestring, early);
+		cJSON_Delete(notes);
+	}
+	cJSON *notes = notes_of("lost", 3, 2, 0);
+	cr_assert_eq(cJSON_GetArraySize(notes), 2);
+	cr_expect_str_eq(notes->child->valuestring, early);
+	cr_expect_not_null(strstr(notes->child->next->valuestring, "(2 of 8 ranks are missing, 0 events lost)"));
+	cJSON_Delete(notes);
+	notes = notes_of("", 0, 0, 7);
+	cr_assert_eq(cJSON_GetArraySize(notes), 1);
+	cr_expect_not_null(strstr(notes->child->valuestring, "(0 of 8 ranks are missing, 7 events lost)"));
+	cJSON_Delete(notes);
+}
+
 /* ---- call sites ---- */
 
 struct call_site {
