@@ -270,20 +270,21 @@ static uint64_t time_calls(struct stream *s, const uint64_t *words, uint32_t tim
 static uint32_t time_recording(struct stream *s, const uint64_t *words)
 {
 	struct thread_area *area = s->area;
-	uint64_t least = UINT64_MAX, all_calls = 0, all_ticks = 0;
+	uint64_t least = UINT64_MAX, all_calls = 0, all_ticks = 0, most = 0;
 	for (int i = 0; i < CALIBRATION_ROUNDS; i++) {
 		area->recording_calls = area->recording_ticks = 0;
 		time_calls(s, words, TIMED_OF);
 		all_calls += area->recording_calls;
 		all_ticks += area->recording_ticks;
+		most = area->recording_ticks > most ? area->recording_ticks : most;
 		uint64_t ticks =
 			area->recording_calls > 0 ? area->recording_ticks * 1000 / area->recording_calls : UINT64_MAX;
 		least = ticks < least ? ticks : least;
 	}
 	s->timed_below = TIMED_BELOW;
 	area->recording_calls = area->recording_ticks = 0;
-	if (all_ticks < all_calls) /* most take no tick: of few calls the least is none */
-		least = all_ticks * 1000 / all_calls;
+	if (least == 0) /* ticks may be so long that few calls take none; one that was interrupted took many */
+		least = (all_ticks - most) * 1000 / all_calls;
 	return least < UINT32_MAX ? (uint32_t)least : 0;
 }
 
