@@ -16,7 +16,8 @@
 
 struct spec;
 
-/* Both ends of a message: ranks, and the source lines of the calls (SPEC_NO_LINE: not known). */
+/* Both ends of a message: ranks, and the source lines of the calls. SPEC_NO_LINE: not known, and no number, so no
+ * condition holds that looks at it. */
 struct spec_message {
 	int64_t src, src_line, dst, dst_line;
 };
@@ -41,7 +42,6 @@ size_t spec_rules(const struct spec *s);
 /* Where a rule begins (line, from 1), and its text without a NUL. */
 uint32_t spec_rule_line(const struct spec *s, size_t rule);
 const char *spec_rule_text(const struct spec *s, size_t rule, size_t *ret_len_bytes);
-/* Does a rule look at source lines? */
 /* processes: the value of n. -ERANGE with text and place: a division by zero, or a number beyond 64 bits. */
 int spec_judge(const struct spec *s, size_t rule, const struct spec_message *m, int64_t processes,
 	       enum spec_verdict *ret_verdict, struct error *e);

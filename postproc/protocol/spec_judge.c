@@ -43,6 +43,12 @@ static int compute(const struct spec *s, const struct spec_code *c, int64_t a, i
 	return over ? spec_fail(s, c->at, -ERANGE, e, "the result is beyond 64 bits") : 0;
 }
 
+/* Is it a line that is not known? Whatever is computed from it is not known either, and no reason for a match. */
+static bool is_unknown(const struct spec_code *c, const int64_t slots[SLOTS])
+{
+	return (c->value == SLOT_SRC_LINE || c->value == SLOT_DST_LINE) && slots[c->value] == SPEC_NO_LINE;
+}
+
 static int evaluate(const struct spec *s, const struct spec_condition *condition, const int64_t slots[SLOTS],
 		    bool *ret_true, struct error *e)
 {
@@ -50,6 +56,10 @@ static int evaluate(const struct spec *s, const struct spec_condition *condition
 	unsigned n = 0;
 	for (uint32_t i = condition->first; i < condition->end; i++) {
 		const struct spec_code *c = &s->code.at[i];
+		if (c->op == OP_LOAD && is_unknown(c, slots)) {
+			*ret_true = false;
+			return 0;
+		}
 		if (c->op == OP_PUSH || c->op == OP_LOAD) {
 			stack[n++] = c->op == OP_PUSH ? c->value : slots[c->value];
 		} else if (c->op == OP_TRUTH) {

@@ -18,14 +18,18 @@ static struct spec *parse(const char *text)
 	return s;
 }
 
-static enum spec_verdict judge(const char *text, int64_t src, int64_t dst)
+static enum spec_verdict judge_with(const char *text, struct spec_message m)
 {
 	struct spec *s = parse(text);
-	struct spec_message m = {src, 10 + src, dst, 20 + dst};
 	enum spec_verdict v;
-	cr_assert_eq(spec_judge(s, 0, &m, PROCESSES, &v, &last), 0, "%s", last.text);
+	cr_assert_eq(spec_judge(s, 0, &m, PROCESSES, &v, &last), 0, "%s: %s", text, last.text);
 	spec_free(s);
 	return v;
+}
+
+static enum spec_verdict judge(const char *text, int64_t src, int64_t dst)
+{
+	return judge_with(text, (struct spec_message){src, 10 + src, dst, 20 + dst});
 }
 
 static enum spec_colour colour(const char *text, unsigned level, int64_t src, int64_t dst)
@@ -112,6 +116,30 @@ Test(spec, quantifiers_of_the_sender_decide_whether_it_applies)
 	cr_assert_eq(judge("P(i,*)->P(m,*)::\xe2\x88\x80 i:i<2, \xe2\x88\x80 m:m>i;", 3, 0), SPEC_SILENT);
 	cr_assert_eq(judge("# first\nP(i,*) # who\n ->P(m,*)\n::forall\tm:m>i # then\n;# last", 1, 2), SPEC_MATCH);
 	cr_assert_eq(judge("P(i,*)->P(m,*)::forall m:i<2;", 3, 0), SPEC_VIOLATION, "m is the receiver's");
+}
+
+Test(spec, no_rule_matches_by_a_line_that_is_not_known)
+{
+	const struct spec_message neither = {0, SPEC_NO_LINE, 1, SPEC_NO_LINE}, sender = {0, 10, 1, SPEC_NO_LINE},
+				  receiver = {0, SPEC_NO_LINE, 1, 21};
+	static const char *const of_sender[] = {
+		"l == 0 - 1", "l != 3",	    "l < 100",		"(l == 3) == 0", "l == 3 || 1",
+		"l - l == 0", "0 * l == 0", "1 / (l + 1) >= 0", "(l || 1) && 1", "(l != l) == 0 || 1"};
+	for (size_t i = 0; i < sizeof(of_sender) / sizeof(*of_sender); i++) {
+		char text[128];
+		snprintf(text, sizeof(text), "P(0,l)->P(1,m)::forall l: %s;", of_sender[i]);
+		cr_assert_eq(judge_with(text, neither), SPEC_SILENT, "%s", text);
+		cr_assert_eq(judge_with(text, receiver), SPEC_SILENT, "%s", text);
+		snprintf(text, sizeof(text), "P(0,m)->P(1,l)::forall l: %s;", of_sender[i]);
+		cr_assert_eq(judge_with(text, neither), SPEC_VIOLATION, "%s", text);
+		cr_assert_eq(judge_with(text, sender), SPEC_VIOLATION, "%s", text);
+	}
+	cr_assert_eq(judge_with("P(0,l)->P(1,l);", neither), SPEC_VIOLATION,
+		     "two lines that are not known are not one");
+	cr_assert_eq(judge_with("P(0,l)->P(1,l);", sender), SPEC_VIOLATION);
+	cr_assert_eq(judge_with("P(0,0-1)->P(1,*);", neither), SPEC_SILENT);
+	cr_assert_eq(judge_with("P(0,l)->P(1,m);", neither), SPEC_MATCH, "nothing is said of them");
+	cr_assert_eq(judge_with("P(i,l)->P(1,m)::forall l: i == 0 || l == 7;", neither), SPEC_MATCH, "not looked at");
 }
 
 Test(spec, operators_bind_as_in_c)

@@ -1,6 +1,6 @@
 // protocol.ts - rules and messages: does a rule apply, does the message obey it, which colour follows (docs/PROTOCOL.md). The same
 // verdicts as postproc/protocol/spec_judge.c, in whole numbers of 64 bits.
-import { parseSpec } from './protocol_parse';
+import { Slot, parseSpec } from './protocol_parse';
 import type { Code, Condition, Rule, Spec } from './protocol_parse';
 import { INT64_MAX, errorAt } from './protocol_text';
 import type { Op } from './protocol_text';
@@ -9,7 +9,7 @@ export { parseSpec, ruleText } from './protocol_parse';
 export type { Rule, Spec } from './protocol_parse';
 export { SPEC_BYTES_MAX, SpecError } from './protocol_text';
 
-export const NO_LINE = -1; // the source line is not known
+export const NO_LINE = -1; // the source line is not known: no condition holds that looks at it
 export const LEVELS = [0, 1, 2, 3] as const;
 
 export type Verdict = 'silent' | 'match' | 'violation';
@@ -88,11 +88,18 @@ function computeSmall(op: Code['op'], a: number, b: number): number {
   }
 }
 
+/** Is it a line that is not known? Whatever is computed from it is not known either, and no reason for a match. */
+function isUnknown({ op, small }: Code, slots: Slots): boolean {
+  return op === 'load' && (small === Slot.SrcLine || small === Slot.DstLine) && slots[small] === NO_LINE;
+}
+
 /** In doubles, as long as they hold every number between; null: they do not. */
 function holdsSmall(code: readonly Code[], slots: Slots): boolean | null {
   const stack: number[] = [];
   for (let i = 0; i < code.length; i++) {
-    const { op, small } = code[i]!;
+    const c = code[i]!;
+    const { op, small } = c;
+    if (isUnknown(c, slots)) return false;
     const top = stack.length - 1;
     if (op === 'push' || op === 'load') stack.push(op === 'push' ? small : slots[small]!);
     else if (op === 'truth') stack[top] = Number(stack[top] !== 0);
@@ -112,6 +119,7 @@ function holdsBig(spec: Spec, code: readonly Code[], slots: Slots): boolean {
   const stack: bigint[] = [];
   for (let i = 0; i < code.length; i++) {
     const c = code[i]!;
+    if (isUnknown(c, slots)) return false;
     const top = stack.length - 1;
     if (c.op === 'push' || c.op === 'load') stack.push(c.op === 'push' ? c.value : BigInt(slots[c.small]!));
     else if (c.op === 'truth') stack[top] = truth(stack[top] !== 0n);
