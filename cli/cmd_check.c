@@ -71,6 +71,11 @@ static const char *sign_of(const char *colour)
 	return "?";
 }
 
+static double unreceived(const cJSON *r)
+{
+	return json_number_or(r, "unreceived", 0);
+}
+
 static void put_colours(const cJSON *r)
 {
 	double n = json_number_or(r, "messages", 0), unknown = json_number_or(r, "unknown_lines", 0);
@@ -81,6 +86,9 @@ static void put_colours(const cJSON *r)
 			printf("  %s %-7s %12s   %s\n", colours[i].sign, colours[i].colour,
 			       fmt_plain(fmt_count(count)).s, colours[i].means);
 	}
+	if (unreceived(r) > 0)
+		printf("  %s sent and not received, as far as the record tells: not checked\n",
+		       fmt_many(unreceived(r), "more message").s);
 	if (unknown > 0)
 		printf("  of %s the source lines are not known: rules that name lines do not match them (compile with "
 		       "-g)\n",
@@ -166,8 +174,10 @@ static void put_text(const cJSON *r, bool conforms, const cJSON *coverage)
 	put_results(r);
 	if (!conforms)
 		puts("\nThe trace does not conform.");
-	else if (is_whole(coverage))
+	else if (is_whole(coverage) && unreceived(r) == 0)
 		puts("\nThe trace conforms.");
+	else if (is_whole(coverage))
+		puts("\nWhat was received conforms; not all that was sent was received.");
 	else
 		puts("\nWhat was recorded conforms; not all was:");
 	for (const cJSON *x = is_whole(coverage) ? NULL : json_first(coverage, "reasons"); x != NULL; x = x->next) {
@@ -191,11 +201,11 @@ static int check_open(const struct options *o, struct mpix_file *f, const struct
 	cJSON *result, *analysis = cJSON_Parse(mpix_analysis(f));
 	int code = check_trace(f, o->path, analysis, spec, o->level, &result, &conforms, &e);
 	const cJSON *coverage = json_item(analysis, "coverage");
-	bool whole = is_whole(coverage);
 	if (code < 0) {
 		cJSON_Delete(analysis);
 		return bad(&e, code == -ERANGE ? EXIT_USAGE : EXIT_BAD_INPUT);
 	}
+	bool whole = is_whole(coverage) && unreceived(result) == 0;
 	if (o->json) {
 		char *text = json_print(result);
 		puts(text != NULL ? text : "null");

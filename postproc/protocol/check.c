@@ -34,6 +34,7 @@ struct check {
 	VEC(struct result) bad, good;
 	VEC(struct rule_count) rules;
 	uint64_t messages, colours[SPEC_COLOURS], unknown_lines;
+	double unreceived; /* sends: no message in the trace, so rules are not asked */
 };
 
 /* ---- source lines ---- */
@@ -221,6 +222,7 @@ static int put_all(const struct check *c, cJSON *o, struct error *e)
 	json_put_text(o, "schema", "mpitrace/check/1");
 	json_put(o, "level", c->level);
 	json_put(o, "messages", (double)c->messages);
+	json_put(o, "unreceived", c->unreceived);
 	cJSON *colours = json_object(o, "colours");
 	for (int i = 0; i < SPEC_COLOURS; i++)
 		json_put(colours, spec_colour_name((enum spec_colour)i), (double)c->colours[i]);
@@ -241,6 +243,7 @@ static int check_all(struct check *c, struct mpix_file *f, const char *path, con
 	struct traffic_visitor visitor = {c, check_end, ignore_part};
 	if (find_lines(c, analysis) < 0 || vec_reach(&c->rules, spec_rules(c->spec) - 1) < 0)
 		return -ENOMEM;
+	c->unreceived = json_number_or(json_item(json_item(analysis, "coverage"), "unmatched"), "sends", 0);
 	int code = traffic_read(f, path, &visitor, e);
 	if (code == 0)
 		code = count_rules(c, e);

@@ -8,7 +8,7 @@
 
 #define CHECK_RESULTS_MAX 10000u /* messages listed: first those that do not conform */
 
-/* level 0 to 3. *ret_conforms: no message is red or orange. 0, or -errno with text; -ERANGE: the specification cannot
- * be computed for some message. */
+/* level 0 to 3. *ret_conforms: no message that was received is red or orange; member `unreceived` counts the sends of
+ * which no receive is known. 0, or -errno with text; -ERANGE: the specification cannot be computed for some message. */
 int check_trace(struct mpix_file *f, const char *path, const cJSON *analysis, const struct spec *spec, unsigned level,
 		cJSON **ret_result, bool *ret_conforms, struct error *e);

@@ -88,6 +88,20 @@ def obeyed(t, place, ring, star):
     t.equal(who + 'rules apply where their sender does', [(x['applied'], x['matched']) for x in r['lines']], [(STEPS * 3, STEPS * 3)] * 2)
 
 
+def unreceived(t, place, program):
+    """Half of what rank 0 sends is never received: nobody can tell by which line it would be, and that it conforms is not said."""
+    who = 'messages that nobody receives, under %s: ' % place.flavour
+    run = place.traced(RANKS, program, 'deaf', str(STEPS), name='deaf')
+    t.check(who + 'the program runs', run.returncode == 0, run.stderr.decode())
+    mpix = place.dir + '/out/deaf.mpix'
+    code, r = check(place, mpix, 'P(0,*)->P(1,*);', 2)
+    t.equal(who + 'they are counted, and the exit code says that not all was checked',
+            (code, r['messages'], r['unreceived'], r['colours']['green']), (4, STEPS, STEPS, STEPS))
+    text = command('check', mpix, '--protocol', place.dir + '/rules', '--level', '2').stdout
+    t.check(who + 'so does the text', '%d more messages sent and not received' % STEPS in text and 'The trace conforms' not in text, text)
+    t.equal(who + 'what was received and does not conform comes first', check(place, mpix, 'P(0,*)->P(2,*);', 2)[0], 1)
+
+
 def partly(t, place):
     """One of two nodes is not there: what is in the trace conforms, and that is not all."""
     subprocess.run([os.environ['GENERATE'], '--pattern', 'halo', '--ranks', '16', '--nodes', '2', '--events-per-rank', '50', '-o', place.dir + '/two'],
@@ -246,6 +260,7 @@ def main():
             same_with_threads(t, place)
             obeyed(t, place, ring, star)
             violated(t, place, ring, star)
+            unreceived(t, place, program)
             if flavour == FLAVOURS[0]:
                 mistakes(t, place, ring)
     with Place(FLAVOURS[0] if FLAVOURS else 'none') as place:

@@ -37,7 +37,7 @@ def checked(rules, log, mpix):
     for level in LEVELS:
         run = command('check', mpix, '--protocol', rules, '--level', str(level), '--json')
         title = '%s %s level %d' % (rules, log, level)
-        if run.returncode > 1:
+        if run.returncode in (2, 3):
             return section(title, run.returncode, run.stderr)
         r = json.loads(run.stdout)
         shown = in_short(r) if level else json.dumps(r, ensure_ascii=False).replace('}, {', '},\n {')

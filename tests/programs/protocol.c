@@ -2,7 +2,8 @@
  *
  *	protocol ring STEPS     rank r sends to r + 1: STEPS epochs of 4 messages, each rank in all of them
  *	protocol star STEPS     all others send to rank 0, in order of ranks, and get an answer: 6 * STEPS messages
- *	protocol pairs STEPS    0 to 1 and 2 to 3, one way: messages of which none depends on another's end */
+ *	protocol pairs STEPS    0 to 1 and 2 to 3, one way: messages of which none depends on another's end
+ *	protocol deaf STEPS     0 to 1 and to 2, which does not receive */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,13 +50,34 @@ static void pairs(void)
 		receive_from(rank - 1);
 }
 
+static void deaf(void)
+{
+	if (rank == 0)
+		send_to(1);
+	if (rank == 0)
+		send_to(2);
+	if (rank == 1)
+		receive_from(0);
+}
+
+static const struct {
+	const char *name;
+	void (*step)(void);
+} kinds[] = {{"ring", ring}, {"star", star}, {"pairs", pairs}, {"deaf", deaf}};
+
+static void steps(const char *kind, int n)
+{
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
+		for (int i = 0; i < n && strcmp(kind, kinds[k].name) == 0; i++)
+			kinds[k].step();
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	for (int i = 0, n = atoi(argv[2]); i < n; i++)
-		strcmp(argv[1], "ring") == 0 ? ring() : strcmp(argv[1], "star") == 0 ? star() : pairs();
+	steps(argv[1], atoi(argv[2]));
 	if (argc > 3)
 		MPI_Barrier(MPI_COMM_WORLD);
 	MPI_Finalize();

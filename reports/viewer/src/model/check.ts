@@ -28,6 +28,7 @@ export interface RuleCount {
 export interface Checked {
   level: number;
   messages: number;
+  unreceived: number; // sends without a receive, which are not checked
   colours: Record<Colour, number>;
   unknownLines: number; // messages of which a source line is not known
   results: Result[];
@@ -54,6 +55,7 @@ export class Check {
     private readonly level: number,
     private readonly processes: number,
     private readonly shown: ReadonlySet<Colour> = new Set(COLOURS),
+    private readonly unreceived = 0,
   ) {
     const row = (line: number, text: string) => ({ line, text, matched: 0, violated: 0 });
     this.rules = spec.rules.map((rule) => row(rule.line, ruleText(spec, rule, RULE_BYTES)));
@@ -97,6 +99,7 @@ export class Check {
     return {
       level: this.level,
       messages: this.messages,
+      unreceived: this.unreceived,
       colours: { ...this.colours },
       unknownLines: this.unknownLines,
       results,
@@ -119,6 +122,7 @@ export function reportOf(c: Checked): unknown {
     schema: 'mpitrace/check/1',
     level: c.level,
     messages: c.messages,
+    unreceived: c.unreceived,
     colours: c.colours,
     unknown_lines: c.unknownLines,
     results: c.results.map((r) => ({

@@ -236,10 +236,12 @@ class ProtocolView implements ViewInstance {
     if (this.share < 1 && this.share > 0) return `reading, ${Math.round(100 * this.share)} %`;
     if (!c) return 'the specification is wrong';
     const bad = c.colours.red + c.colours.orange;
-    const verdict = bad === 0 ? 'the trace conforms' : `${count(bad)} do not conform`;
+    const good = c.unreceived === 0 ? 'the trace conforms' : 'what was received conforms';
+    const verdict = bad === 0 ? good : `${count(bad)} do not conform`;
+    const lost = c.unreceived > 0 ? `; ${plural(c.unreceived, 'more message')} sent, not received, not checked` : '';
     const unknown = c.unknownLines > 0 ? `; lines not known of ${count(c.unknownLines)} (compile with -g)` : '';
     const left = c.leftOut > 0 ? `; ${count(c.leftOut)} not listed` : '';
-    return `${plural(c.messages, 'message')}: ${verdict}${unknown}${left}`;
+    return `${plural(c.messages, 'message')}: ${verdict}${lost}${unknown}${left}`;
   }
 
   /** Counts by colour; each a switch of what is listed. */

@@ -71,10 +71,11 @@ export function sheetOf(c: Checked | null, name: string): Sheet {
   if (!c) return { title: 'Protocol', note: 'nothing is checked', columns, rows: [] };
   const counts = Object.entries(c.colours).map(([colour, n]) => `${count(n)} ${colour}`);
   const left = c.leftOut > 0 ? `; ${count(c.leftOut)} are not listed` : '';
+  const lost = c.unreceived > 0 ? `; ${plural(c.unreceived, 'more message')} sent, not received, not checked` : '';
   const rules = c.rules.map((r, i) => `line ${ruleName(c, i)}: ${r.matched} matched, ${r.violated} violated`);
   return {
     title: `Protocol ${name}, level ${c.level}`,
-    note: `${plural(c.messages, 'message')}: ${counts.join(', ')}${left}; ${rules.slice(0, 20).join('; ')}`,
+    note: `${plural(c.messages, 'message')}: ${counts.join(', ')}${lost}${left}; ${rules.slice(0, 20).join('; ')}`,
     columns,
     rows: c.results.map((r) => [
       r.colour,

@@ -60,7 +60,8 @@ export async function protocolOf(
   say: (part: ProtocolAnswer) => void,
 ): Promise<ProtocolAnswer> {
   try {
-    const check = new Check(parseSpec(q.name, q.text), q.level, trace.meta.ranks, new Set(q.shown));
+    const unreceived = num(trace.analysis, 'coverage', 'unmatched', 'sends') ?? 0;
+    const check = new Check(parseSpec(q.name, q.text), q.level, trace.meta.ranks, new Set(q.shown), unreceived);
     const line = linesOf(trace);
     const exchanges = new Exchanges(trace);
     await exchanges.each(
