@@ -126,11 +126,13 @@ static void print_json(FILE *out, const struct options *o, const struct export_c
 		",\"rma\":%" PRIu64 ",\"io\":%" PRIu64,
 		o->to, bytes, n->events, n->messages, n->waits, n->lanes, n->collectives, n->rma, n->io);
 	fprintf(out,
-		",\"not_chosen\":{\"events\":%" PRIu64 ",\"messages\":%" PRIu64 "},\"damaged\":{\"events\":%" PRIu64
+		",\"open\":{\"calls\":%" PRIu64 ",\"seconds\":%.9f,\"left_out\":%" PRIu64
+		"},\"not_chosen\":{\"events\":%" PRIu64 ",\"messages\":%" PRIu64 "},\"damaged\":{\"events\":%" PRIu64
 		",\"messages\":%" PRIu64 ",\"waits\":%" PRIu64 "},\"left_out\":{\"count\":%" PRIu64
 		",\"what\":\"%s\"}}\n",
-		n->events_outside, n->messages_outside, n->events_damaged, n->messages_damaged, n->waits_damaged,
-		n->left_out, n->left_out_what != NULL ? n->left_out_what : "");
+		n->open, (double)n->open_ns / 1e9, n->open_unknown, n->events_outside, n->messages_outside,
+		n->events_damaged, n->messages_damaged, n->waits_damaged, n->left_out,
+		n->left_out_what != NULL ? n->left_out_what : "");
 }
 
 static void print_text(FILE *out, const struct options *o, const struct export_counts *n)
@@ -141,6 +143,12 @@ static void print_text(FILE *out, const struct options *o, const struct export_c
 	fprintf(out, "%s events", fmt_plain(fmt_count((double)n->events)).s);
 	fprintf(out, ", %s messages", fmt_plain(fmt_count((double)n->messages)).s);
 	fprintf(out, ", %s wait states\n", fmt_plain(fmt_count((double)n->waits)).s);
+	if (n->open > 0)
+		fprintf(out, "%s never ended: events to the end of their rank, %s in all\n",
+			fmt_many((double)n->open, "call").s, fmt_plain(fmt_time((double)n->open_ns / 1e9)).s);
+	if (n->open_unknown > 0)
+		fprintf(out, "left out, because nobody knows when they began or ended: %s that never ended\n",
+			fmt_many((double)n->open_unknown, "call").s);
 	if (n->left_out > 0)
 		fprintf(out, "left out, because the format cannot hold them: %" PRIu64 " %s\n", n->left_out,
 			n->left_out_what);

@@ -72,6 +72,8 @@ static int chrome_event(struct exporting *x, const struct export_event *ev)
 		out_text(o, ",\"wait_us\":");
 		out_us(o, call->wait_ns);
 	}
+	if (opens_has(call))
+		out_text(o, ",\"open\":1");
 	if (call->callsite != MPIX_NO_CALLSITE) {
 		out_text(o, ",\"callsite\":");
 		out_json(o, definitions_label(&x->defs, call->callsite));

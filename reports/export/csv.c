@@ -127,7 +127,7 @@ static int csv_begin(struct exporting *x)
 		return rc;
 	put_head(&c->events,
 		 "rank,thread,start_ns,end_ns,op,class,peer,tag,bytes,communicator,collective,callsite,calls,"
-		 "wait_ns");
+		 "wait_ns,open");
 	put_head(&c->messages, "message,src,src_thread,dst,dst_thread,tag,communicator,bytes,send_start_ns,send_end_ns,"
 			       "recv_start_ns,completion_start_ns,recv_end_ns,send_callsite,recv_callsite");
 	put_head(&c->waits, "rank,thread,start_ns,op,callsite,state,wait_ns,causer");
@@ -182,8 +182,8 @@ static int csv_event(struct exporting *x, const struct export_event *ev)
 	put_site(o, call->callsite);
 	out_char(o, ',');
 	cell_u64(o, call->calls);
-	out_i64(o, call->wait_ns);
-	out_char(o, '\n');
+	cell_i64(o, call->wait_ns);
+	out_text(o, opens_has(call) ? "1\n" : "0\n");
 	for (uint32_t i = 0; i < ev->nnotes; i++)
 		if (ev->notes[i].role == EXPORT_WAITS)
 			put_wait(x, ev, &ev->notes[i]);

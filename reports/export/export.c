@@ -249,6 +249,8 @@ static void take_notes(struct run *r, const struct mpix_position *at, struct exp
 static void count(struct export_counts *n, const struct mpix_event *call)
 {
 	n->events++;
+	n->open += opens_has(call);
+	n->open_ns += opens_has(call) ? call->end_ns - call->start_ns : 0;
 	n->collectives += call->number != MPIX_NO_NUMBER;
 	n->rma += call->class == MPIX_RMA;
 	n->io += call->class == MPIX_IO;
@@ -299,12 +301,13 @@ static int cell_begin(struct run *r, uint32_t group, uint32_t window)
 
 static int read_cell_events(struct run *r, uint32_t group, uint32_t window)
 {
+	const struct open_call *open;
 	uint32_t expected = mpix_cell_count(r->x.f, group, window).events;
 	int rc = cell_begin(r, group, window);
-	if (rc == 0 && expected > 0)
-		rc = tolerate(r, mpix_cell_events(r->x.f, group, window, visit_event, r, r->e),
+	if (rc == 0)
+		rc = tolerate(r, opens_cell_events(&r->x.opens, r->x.f, group, window, visit_event, r, r->e),
 			      &r->x.counts.events_damaged, expected);
-	r->before += expected;
+	r->before += expected + opens_of(&r->x.opens, group, window, &open);
 	return rc == 0 ? step(r) : rc;
 }
 
@@ -419,8 +422,8 @@ static int read_window(struct window *w, uint32_t number)
 	for (uint32_t g = 0; g < r->groups && rc == 0; g++) {
 		uint32_t expected = mpix_cell_count(r->x.f, g, number).events;
 		rc = cell_begin(r, g, number);
-		if (rc == 0 && expected > 0)
-			rc = tolerate(r, mpix_cell_events(r->x.f, g, number, keep_event, w, r->e),
+		if (rc == 0)
+			rc = tolerate(r, opens_cell_events(&r->x.opens, r->x.f, g, number, keep_event, w, r->e),
 				      &r->x.counts.events_damaged, expected);
 		if (rc == 0)
 			rc = step(r);
@@ -513,6 +516,7 @@ static uint64_t expect(const struct run *r)
 			events += mpix_cell_count(r->x.f, g, w).events;
 	for (uint32_t rank = 0; rank < r->x.info->ranks; rank++)
 		ranks += export_has_rank(&r->x, rank);
+	events += r->x.opens.calls.n;
 	return ranks < r->x.info->ranks ? events * ranks / r->x.info->ranks : events;
 }
 
@@ -526,6 +530,9 @@ static int begin(struct run *r)
 	r->steps = 2ull * r->groups * r->windows;
 	r->x.expected = expect(r);
 	r->x.counts.lanes = r->x.info->lanes;
+	r->x.counts.open_unknown = wants_events(r) ? r->x.opens.unknown : 0;
+	int64_t first_ns = r->windows > 0 ? mpix_window_start(r->x.f, 0) : INT64_MAX;
+	r->x.first_ns = first_ns < r->x.opens.first_ns ? first_ns : r->x.opens.first_ns;
 	return check_ranks(&r->x);
 }
 
@@ -540,11 +547,16 @@ int export_file(const char *path, const struct export_format *format, const stru
 	r.x.info = mpix_info(r.x.f);
 	rc = definitions_read(&r.x.defs, r.x.f, e);
 	if (rc == 0)
+		rc = opens_read(&r.x.opens, r.x.f, r.x.defs.analysis, e);
+	if (rc == 0) {
+		r.x.info = &r.x.opens.info;
 		rc = begin(&r);
+	}
 	progress_begin(&r.progress, "exporting", r.steps);
 	if (rc == 0)
 		rc = write_out(&r);
 	progress_end(&r.progress);
+	opens_done(&r.x.opens);
 	definitions_done(&r.x.defs);
 	mpix_close(r.x.f);
 	*ret_counts = r.x.counts;

@@ -31,8 +31,11 @@ struct export_choice {
 /* What was written, and what was not. */
 struct export_counts {
 	uint64_t events, messages, waits, lanes;
-	uint64_t collectives, rma, io;				  /* of the events */
-	uint64_t events_outside, messages_outside;		  /* not chosen */
+	uint64_t open; /* of the events: calls that ranks never came back from; how long they lasted */
+	int64_t open_ns;
+	uint64_t open_unknown;			   /* more of them, of which nobody knows when that was */
+	uint64_t collectives, rma, io;		   /* of the events */
+	uint64_t events_outside, messages_outside; /* not chosen */
 	uint64_t events_damaged, messages_damaged, waits_damaged; /* left out with skip_damaged */
 	uint64_t left_out;					  /* that the format cannot hold, see left_out_what */
 	const char *left_out_what;

@@ -11,6 +11,7 @@
 
 struct stack {
 	uint32_t callsite, op, callers; /* callers: as struct mpix_event's stack */
+	bool open;
 	double ns;
 };
 
@@ -24,7 +25,7 @@ static bool same_stack(const void *context, uint32_t at)
 {
 	const struct folded *f = context;
 	const struct stack *s = &f->stacks.at[at], *w = &f->wanted;
-	return s->callsite == w->callsite && s->op == w->op && s->callers == w->callers;
+	return s->callsite == w->callsite && s->op == w->op && s->callers == w->callers && s->open == w->open;
 }
 
 static int folded_begin(struct exporting *x)
@@ -49,7 +50,7 @@ static int folded_event(struct exporting *x, const struct export_event *ev)
 	struct folded *f = x->state;
 	const struct mpix_event *call = ev->call;
 	uint64_t hash = index_mix(call->callsite, (uint64_t)call->stack << 32 | call->op);
-	f->wanted = (struct stack){call->callsite, call->op, call->stack, 0};
+	f->wanted = (struct stack){call->callsite, call->op, call->stack, opens_has(call), 0};
 	uint32_t at = index_find(&f->index, hash, same_stack, f);
 	if (at == INDEX_NONE) {
 		at = (uint32_t)f->stacks.n;
@@ -131,6 +132,8 @@ static int folded_end(struct exporting *x)
 			out_char(o, ';');
 		}
 		put_frame(o, x->info->ops[s->op]);
+		if (s->open)
+			out_text(o, ";(never ended)");
 		out_char(o, ' ');
 		out_u64(o, (uint64_t)(s->ns / 1000 + 0.5));
 		out_char(o, '\n');

@@ -7,6 +7,7 @@
 #include "base/atomic_file.h"
 #include "reports/export/definitions.h"
 #include "reports/export/export.h"
+#include "reports/export/opens.h"
 #include "reports/export/out.h"
 
 #include <errno.h>
@@ -47,8 +48,8 @@ struct export_note {
 #define EXPORT_NOBODY 0xffffffffu
 
 struct export_event {
-	const struct mpix_event *call;
-	uint64_t number; /* in the trace, from 1, whatever is chosen; of events group by group only */
+	const struct mpix_event *call; /* of the file, or opens_has() it: then there are no notes on it */
+	uint64_t number;	       /* in the trace, from 1, whatever is chosen; of events group by group only */
 	uint32_t rank, lane;
 	const struct export_note *notes; /* of the roles that the format asked for */
 	uint32_t nnotes;
@@ -74,9 +75,11 @@ struct export_format {
 
 struct exporting {
 	struct mpix_file *f;
-	const struct mpix_info *info;
-	const char *source; /* path of f */
+	const struct mpix_info *info; /* the file's, with all names of functions */
+	const char *source;	      /* path of f */
 	struct definitions defs;
+	struct opens opens;
+	int64_t first_ns; /* no event begins before */
 	const struct export_choice *choice;
 	struct export_counts counts;
 	uint64_t expected;     /* events, about */

@@ -83,7 +83,7 @@ static void begin_events(struct exporting *x)
 	j->any = false;
 	out_text(&x->out, "]},\n\"events\":{\"columns\":[\"rank\",\"thread\",\"start_ns\",\"end_ns\",\"op\",\"class\","
 			  "\"peer\",\"tag\",\"bytes\",\"communicator\",\"collective\",\"callsite\",\"calls\","
-			  "\"wait_ns\",\"waits\"],\"rows\":[");
+			  "\"wait_ns\",\"waits\",\"open\"],\"rows\":[");
 }
 
 static void put_waits(struct exporting *x, const struct export_event *ev)
@@ -132,6 +132,7 @@ static int json_event(struct exporting *x, const struct export_event *ev)
 	put_or_null(o, call->calls, true);
 	put_number(o, call->wait_ns);
 	put_waits(x, ev);
+	put_number(o, opens_has(call));
 	out_char(o, ']');
 	return 0;
 }

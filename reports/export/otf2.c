@@ -82,8 +82,7 @@ static int otf2_begin(struct exporting *x)
 	struct otf2 *o = x->state = calloc(1, sizeof(*o));
 	if (o == NULL)
 		return fail(x->e, -ENOMEM, "out of memory");
-	int64_t first = mpix_window_start(x->f, 0);
-	o->shift_ns = first < 0 ? -first : 0;
+	o->shift_ns = x->first_ns < 0 ? -x->first_ns : 0;
 	o->world = find_world(x);
 	o->writers = calloc(x->info->lanes + 1u, sizeof(OTF2_EvtWriter *));
 	o->events = calloc(x->info->lanes + 1u, sizeof(*o->events));
@@ -328,6 +327,8 @@ static OTF2_ErrorCode put_enter(const struct otf2_call *a)
 		OTF2_AttributeList_AddUint64(o->attributes, OTF2_WAIT, (uint64_t)call->wait_ns);
 	if (call->calls != 1)
 		OTF2_AttributeList_AddUint64(o->attributes, OTF2_POLLS, call->calls);
+	if (opens_has(call))
+		OTF2_AttributeList_AddUint64(o->attributes, OTF2_OPEN_CALL, 1);
 	return OTF2_EvtWriter_Enter(a->w, o->attributes, a->start, call->op); /* empties the list */
 }
 
@@ -343,10 +344,15 @@ static int otf2_event(struct exporting *x, const struct export_event *ev)
 			      .kind = o->kinds[call->op]};
 	if (a.w == NULL)
 		return otf2_check(x, OTF2_ERROR_MEM_FAULT);
+	if (opens_has(call) && a.start < o->lanes[ev->lane].until) /* OTF2 wants order */
+		a.start = o->lanes[ev->lane].until;
+	if (a.end < a.start)
+		a.end = a.start;
+	o->lanes[ev->lane].until = a.end;
 	OTF2_ErrorCode rc = put_enter(&a);
-	if (rc == OTF2_SUCCESS)
+	if (rc == OTF2_SUCCESS && !opens_has(call)) /* else what it was to do did not come about */
 		rc = put_starts(&a);
-	if (rc == OTF2_SUCCESS)
+	if (rc == OTF2_SUCCESS && !opens_has(call))
 		rc = put_ends(&a);
 	if (rc == OTF2_SUCCESS)
 		rc = OTF2_EvtWriter_Leave(a.w, NULL, a.end, call->op);

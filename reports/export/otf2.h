@@ -50,7 +50,8 @@ struct otf2_lane {
 		uint32_t file;
 		uint64_t matching;
 	})
-	splits; /* MPI_File_..._begin of which the end has not come */
+	splits;		      /* MPI_File_..._begin of which the end has not come */
+	OTF2_TimeStamp until; /* end of its last event */
 };
 
 /* Locks and groups by (rank, signature). */
@@ -83,7 +84,7 @@ struct otf2 {
 	OTF2_AttributeList *attributes;
 };
 
-enum otf2_attribute { OTF2_CALLSITE, OTF2_WAIT, OTF2_POLLS };
+enum otf2_attribute { OTF2_CALLSITE, OTF2_WAIT, OTF2_POLLS, OTF2_OPEN_CALL };
 
 /* One call while it is written. */
 struct otf2_call {

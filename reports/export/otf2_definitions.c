@@ -131,6 +131,9 @@ static void define_callsites(struct defining *d)
 	note(d, OTF2_GlobalDefWriter_WriteAttribute(d->w, OTF2_POLLS, text(d, "calls"),
 						    text(d, "unsuccessful tests that the region stands for"),
 						    OTF2_TYPE_UINT64));
+	note(d, OTF2_GlobalDefWriter_WriteAttribute(d->w, OTF2_OPEN_CALL, text(d, "open"),
+						    text(d, "1: the rank never left it; its leave is the rank's end"),
+						    OTF2_TYPE_UINT64));
 }
 
 static uint32_t define_group(struct defining *d, OTF2_StringRef name, OTF2_GroupType type, uint32_t n,

@@ -269,12 +269,11 @@ static int paraver_begin(struct exporting *x)
 {
 	struct paraver *p = x->state = calloc(1, sizeof(*p));
 	uint32_t *of_node = calloc(x->defs.nplaces + 1u, sizeof(*of_node));
-	int64_t first = mpix_window_start(x->f, 0);
 	if (p == NULL || of_node == NULL) {
 		free(of_node);
 		return fail(x->e, -ENOMEM, "out of memory");
 	}
-	p->shift_ns = first < 0 ? -first : 0;
+	p->shift_ns = x->first_ns < 0 ? -x->first_ns : 0;
 	p->bound = RECORDS_MAX + 8 * (size_t)x->info->lanes;
 	p->computes_since = malloc((x->info->lanes + 1u) * sizeof(*p->computes_since));
 	p->objects = calloc(x->info->lanes + 1u, sizeof(*p->objects));

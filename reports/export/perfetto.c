@@ -53,8 +53,9 @@ enum { VARINT = 0, FIXED64 = 1, BYTES = 2 };
 #define SEQUENCE 1u
 
 /* What annotations are called; ids are places + 1. */
-enum { ARG_BYTES, ARG_PEER, ARG_TAG, ARG_COMM, ARG_CALLS, ARG_WAIT, ARG_COLLECTIVE, ARGS };
-static const char *const arg_names[ARGS] = {"bytes", "peer", "tag", "communicator", "calls", "wait_ns", "collective"};
+enum { ARG_BYTES, ARG_PEER, ARG_TAG, ARG_COMM, ARG_CALLS, ARG_WAIT, ARG_COLLECTIVE, ARG_OPEN, ARGS };
+static const char *const arg_names[ARGS] = {"bytes", "peer",	"tag",	      "communicator",
+					    "calls", "wait_ns", "collective", "open"};
 
 struct perfetto {
 	struct buf event, packet, inner;
@@ -208,11 +209,10 @@ static int put_names(struct exporting *x)
 
 static int perfetto_begin(struct exporting *x)
 {
-	int64_t first = mpix_window_start(x->f, 0);
 	struct perfetto *p = x->state = calloc(1, sizeof(*p));
 	if (p == NULL)
 		return fail(x->e, -ENOMEM, "out of memory");
-	p->shift_ns = first < 0 ? -first : 0;
+	p->shift_ns = x->first_ns < 0 ? -x->first_ns : 0;
 	int rc = put_names(x);
 	return rc == 0 ? put_tracks(x) : rc;
 }
@@ -310,6 +310,8 @@ static int perfetto_event(struct exporting *x, const struct export_event *ev)
 	if (call->callsite < x->defs.callsites.n)
 		to = add_number(to, EVENT_LOCATION, call->callsite + 1ull);
 	to = add_args(to, call);
+	if (opens_has(call))
+		to = add_arg(to, ARG_OPEN, ANNOTATION_UINT, 1);
 	to = add_flows(to, ev, EXPORT_SENDERS, EVENT_FLOWS);
 	put_event(x, call->start_ns, event, to);
 	to = add_number(event, EVENT_TYPE, SLICE_END);

@@ -259,7 +259,7 @@ static int sqlite_begin(struct exporting *x)
 		rc = run(x, settings);
 	}
 	if (rc == 0)
-		rc = check(x, tables_define(s->db, x->f, &x->defs));
+		rc = check(x, tables_define(s->db, x->f, x->info, &x->defs));
 	for (int i = 0; i < TABLES && rc == 0; i++)
 		rc = rows_begin(x, (enum table_id)i);
 	return rc == 0 ? mpix_each_sample(x->f, put_sample, x, x->e) : rc;

@@ -11,7 +11,7 @@ const struct table tables[TABLES] = {
 		"id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, thread INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
 		" end_ns INTEGER NOT NULL, op INTEGER NOT NULL, class INTEGER NOT NULL, peer INTEGER, tag INTEGER,"
 		" bytes INTEGER NOT NULL, communicator INTEGER, collective INTEGER, callsite INTEGER,"
-		" calls INTEGER NOT NULL, wait_ns INTEGER NOT NULL, object INTEGER", 16},
+		" calls INTEGER NOT NULL, wait_ns INTEGER NOT NULL, object INTEGER, open INTEGER NOT NULL", 17},
 	[TABLE_MESSAGES] = {"messages",
 		"id INTEGER PRIMARY KEY, src INTEGER NOT NULL, src_thread INTEGER NOT NULL, dst INTEGER NOT NULL,"
 		" dst_thread INTEGER NOT NULL, tag INTEGER, communicator INTEGER, bytes INTEGER NOT NULL,"
@@ -52,7 +52,7 @@ static const char definitions[] =
 const char tables_views[] =
 	"CREATE VIEW calls AS SELECT e.id, e.rank, e.thread, e.start_ns/1e9 AS start_s, (e.end_ns-e.start_ns)/1e9 AS"
 	" duration_s, o.name AS op, c.name AS class, e.peer, e.tag, e.bytes, e.communicator, e.wait_ns/1e9 AS wait_s,"
-	" s.file, s.line, s.function FROM events e JOIN ops o ON o.id=e.op JOIN classes c ON c.id=e.class"
+	" s.file, s.line, s.function, e.open FROM events e JOIN ops o ON o.id=e.op JOIN classes c ON c.id=e.class"
 	" LEFT JOIN callsites s ON s.id=e.callsite;"
 	"CREATE VIEW wait_by_callsite AS SELECT s.id AS callsite, s.op, s.file, s.line, s.function, t.name AS state,"
 	" count(*) AS count, sum(w.wait_ns)/1e9 AS wait_s FROM waits w JOIN events e ON e.id=w.event"
@@ -100,6 +100,7 @@ void row_of_event(struct row *ret_row, uint64_t id, uint32_t rank, const struct 
 	row->at[13] = (int64_t)call->calls;
 	row->at[14] = call->wait_ns;
 	set_or_null(row, 15, call->object - 1ll, call->object > 0);
+	row->at[16] = opens_has(call);
 }
 
 void row_of_message(struct row *ret_row, const struct mpix_file *f, uint64_t id, const struct mpix_link *link)
@@ -308,9 +309,9 @@ static int put_analysis(struct filling *x)
 	return rc == 0 ? run(x, "INSERT INTO meta VALUES('schema','mpitrace/sqlite/1')") : rc;
 }
 
-int tables_define(sqlite3 *db, struct mpix_file *f, const struct definitions *d)
+int tables_define(sqlite3 *db, struct mpix_file *f, const struct mpix_info *info, const struct definitions *d)
 {
-	struct filling x = {db, f, mpix_info(f), d};
+	struct filling x = {db, f, info, d};
 	int rc = run(&x, definitions);
 	if (rc == 0)
 		rc = put_names(&x);

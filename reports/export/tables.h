@@ -4,10 +4,11 @@
 #pragma once
 
 #include "reports/export/definitions.h"
+#include "reports/export/opens.h"
 
 #include <sqlite3.h>
 
-#define ROW_COLUMNS_MAX 16
+#define ROW_COLUMNS_MAX 17
 
 enum table_id {
 	TABLE_EVENTS,
@@ -42,7 +43,7 @@ void row_of_sample(struct row *ret_row, const struct mpix_file *f, const struct 
 int row_of_sample_call(struct row *ret_row, struct mpix_file *f, const struct mpix_sample *s,
 		       const struct mpix_sample_thread *t, const struct mpix_sample_cell *c, struct error *e);
 
-/* Make and fill the tables of what rows name; an SQLite code. */
-int tables_define(sqlite3 *db, struct mpix_file *f, const struct definitions *d);
+/* Make and fill the tables of what rows name; an SQLite code. info: with the names of all functions. */
+int tables_define(sqlite3 *db, struct mpix_file *f, const struct mpix_info *info, const struct definitions *d);
 /* Views over all tables, to be made when those are there. */
 extern const char tables_views[];

@@ -10,7 +10,7 @@
 
 struct cells {
 	struct mpix_file *f;
-	const struct mpix_info *info;
+	const struct opens *opens; /* calls beside those of the file */
 	uint32_t groups, windows, samples;
 	uint64_t *events_before, *messages_before; /* by group, window; by window, group; and one more */
 	int64_t *starts_ns;			   /* of windows; of empty ones that of the next; and one more */
@@ -33,8 +33,9 @@ static void count(struct cells *c)
 	}
 	for (uint32_t g = 0; g < c->groups; g++)
 		for (uint32_t w = 0; w < c->windows; w++) {
+			const struct open_call *open;
 			struct mpix_cell_counts n = mpix_cell_count(c->f, g, w);
-			c->events_before[place(c, TABLE_EVENTS, g, w) + 1] = n.events;
+			c->events_before[place(c, TABLE_EVENTS, g, w) + 1] = n.events + opens_of(c->opens, g, w, &open);
 			c->messages_before[place(c, TABLE_MESSAGES, g, w) + 1] = n.messages;
 		}
 	for (size_t i = 0; i < (size_t)c->groups * c->windows; i++) {
@@ -43,7 +44,7 @@ static void count(struct cells *c)
 	}
 }
 
-struct cells *cells_create(struct mpix_file *f, struct error *e)
+struct cells *cells_create(struct mpix_file *f, const struct opens *opens, struct error *e)
 {
 	struct cells *c = calloc(1, sizeof(*c));
 	if (c == NULL) {
@@ -51,7 +52,7 @@ struct cells *cells_create(struct mpix_file *f, struct error *e)
 		return NULL;
 	}
 	c->f = f;
-	c->info = mpix_info(f);
+	c->opens = opens;
 	c->groups = mpix_groups(f);
 	c->windows = mpix_windows(f);
 	c->samples = mpix_samples(f);
@@ -138,7 +139,9 @@ bool cells_may_have(const struct cells *c, enum table_id table, uint32_t group, 
 		return true;
 	if (table == TABLE_MESSAGES)
 		return n.messages > 0 && n.messages_from_ns <= to_ns && n.messages_to_ns > from_ns;
-	return n.events > 0 && c->starts_ns[window] <= to_ns && c->starts_ns[window + 1] > from_ns;
+	size_t at = place(c, table, group, window);
+	return c->events_before[at + 1] > c->events_before[at] && c->starts_ns[window] <= to_ns &&
+	       c->starts_ns[window + 1] > from_ns;
 }
 
 /* ---- reading one ---- */
@@ -288,7 +291,7 @@ static int load(struct loading *l)
 		return mpix_cell_messages(f, cell->group, cell->window, put_message, l, l->e);
 	int rc = cell->waits ? load_notes(l) : 0;
 	if (rc == 0 && (cell->table != TABLE_WAITS || l->notes.n > 0))
-		rc = mpix_cell_events(f, cell->group, cell->window, put_event, l, l->e);
+		rc = opens_cell_events(l->c->opens, f, cell->group, cell->window, put_event, l, l->e);
 	return rc;
 }
 

@@ -20,8 +20,8 @@ struct cell {
 
 struct cells;
 
-/* NULL with text. f stays the caller's. */
-struct cells *cells_create(struct mpix_file *f, struct error *e);
+/* NULL with text. f and opens stay the caller's. */
+struct cells *cells_create(struct mpix_file *f, const struct opens *opens, struct error *e);
 void cells_free(struct cells *c);
 /* How many groups and windows a table has. */
 uint32_t cells_groups(const struct cells *c, enum table_id table);

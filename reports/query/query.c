@@ -15,6 +15,7 @@
 struct query {
 	struct mpix_file *f;
 	struct definitions defs;
+	struct opens opens;
 	struct virtual_tables tables;
 	sqlite3 *db;
 	struct error failure; /* of the reader */
@@ -56,7 +57,7 @@ static int define(struct query *q)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(q->db, "PRAGMA temp_store=FILE", NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = tables_define(q->db, q->f, &q->defs);
+		rc = tables_define(q->db, q->f, &q->opens.info, &q->defs);
 	if (rc == SQLITE_OK)
 		rc = virtual_tables_define(q->db, &q->tables);
 	if (rc == SQLITE_OK)
@@ -77,9 +78,11 @@ static int open_tables(struct query *q, const char *path, struct error *e)
 		rc = fail(e, -EINVAL, "%s: of version 1: analyse the .mpic files again, then ask", path);
 	if (rc == 0)
 		rc = definitions_read(&q->defs, q->f, e);
+	if (rc == 0)
+		rc = opens_read(&q->opens, q->f, q->defs.analysis, e);
 	if (rc < 0)
 		return rc;
-	q->tables = (struct virtual_tables){.f = q->f, .cells = cells_create(q->f, e), .e = &q->failure};
+	q->tables = (struct virtual_tables){.f = q->f, .cells = cells_create(q->f, &q->opens, e), .e = &q->failure};
 	if (q->tables.cells == NULL)
 		return -ENOMEM;
 	rc = define(q);
@@ -103,6 +106,7 @@ void query_close(struct query *q)
 		return;
 	sqlite3_close(q->db);
 	cells_free(q->tables.cells);
+	opens_done(&q->opens);
 	definitions_done(&q->defs);
 	mpix_close(q->f);
 	free(q);

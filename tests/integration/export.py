@@ -25,13 +25,24 @@ MORE = {'json': ['--tables'], 'chrome': ['--large']}
 PROGRAMS = (('counts_p2p.c', ()), ('counts_coll.c', ()), ('counts_rma.c', ()), ('counts_io.c', ()), ('multiple.c', ('-pthread',)))
 
 
+CLASSES = (None, 'p2p', 'wait', 'collective', 'sync', 'rma', 'io', 'other')
+
+
+def opens_of(analysis):
+    """Calls that ranks never came back from: as events, which they are in every format."""
+    return [{'rank': r['rank'], 'thread': x['thread'], 'start_s': x['from_s'], 'end_s': x['to_s'], 'op': x['op'], 'class': CLASSES[x['class']],
+             'bytes': 0, 'calls': 1, 'wait_s': x['to_s'] - x['from_s'] if x['waits'] else 0, 'comm': x['communicator'] or 0, 'tag': 0, 'peer': -1,
+             'open': True} for r in analysis['per_rank'] for x in r.get('open', [])]
+
+
 class Trace:
     """One .mpix and all that `mpitrace show` says of it."""
 
     def __init__(self, mpix, directory):
         self.mpix, self.directory = mpix, directory
         self.analysis = json.loads(run('show', mpix, '--json').stdout)
-        self.events = json.loads(run('show', mpix, '--events', '--json').stdout)
+        self.opens = opens_of(self.analysis)
+        self.events = json.loads(run('show', mpix, '--events', '--json').stdout) + self.opens
         self.name = os.path.basename(mpix)[:-5]
 
     def export(self, to, *more, mpix=None):
@@ -92,7 +103,9 @@ def check_csv(t, who, trace):
     for w in rows(path, 'waits'):
         if w['state'] not in ('late_sender_wrong_order', 'late_complete'):
             whole[w['rank'], w['thread'], w['start_ns']] += int(w['wait_ns'])
-    t.equal(who + 'csv: wait states add up to the events\'', sum(whole.values()), sum(int(e['wait_ns']) for e in events))
+    t.equal(who + 'csv: wait states add up to the events\'', sum(whole.values()), sum(int(e['wait_ns']) for e in events if e['open'] == '0'))
+    t.equal(who + 'csv: calls that never ended are marked', sorted((int(e['rank']), e['op']) for e in events if e['open'] == '1'),
+            sorted((e['rank'], e['op']) for e in trace.opens))
     states = collections.Counter()
     for w in rows(path, 'waits'):
         states[w['state']] += int(w['wait_ns'])
@@ -113,6 +126,7 @@ def check_json(t, who, trace):
     t.equal(who + 'json: tables have the events of show',
             sorted((e['rank'], e['thread'], e['start_ns'], e['end_ns'], e['op'], e['bytes']) for e in events),
             sorted((e['rank'], e['thread'], ns(e['start_s']), ns(e['end_s']), e['op'], e['bytes']) for e in trace.events))
+    t.equal(who + 'json: tables mark calls that never ended', sum(e['open'] for e in events), len(trace.opens))
     t.equal(who + 'json: tables have the messages', (len(whole['messages']['rows']), sum(len(e['waits']) for e in events)),
             (trace.analysis['summary']['transfers'], said['waits']))
 
@@ -125,6 +139,7 @@ def check_chrome(t, who, trace):
     t.equal(who + 'chrome: slices are the events of show',
             sorted((x['pid'], x['tid'], round(x['ts'] * 1000), round(x['dur'] * 1000), x['name'], x['args']['bytes']) for x in slices),
             sorted((e['rank'], e['thread'], ns(e['start_s']), ns(e['end_s']) - ns(e['start_s']), e['op'], e['bytes']) for e in trace.events))
+    t.equal(who + 'chrome: calls that never ended are marked', sum(x['args'].get('open', 0) for x in slices), len(trace.opens))
     begun, ended = ({x['id']: x for x in items if x['ph'] == phase} for phase in 'sf')
     t.equal(who + 'chrome: every message is one flow', (len(begun), begun.keys()), (trace.analysis['summary']['transfers'], ended.keys()))
     at = {(x['pid'], x['tid'], x['ts']) for x in slices}
@@ -141,6 +156,7 @@ def check_sqlite(t, who, trace):
     t.equal(who + 'sqlite: events are those of show', sorted(got),
             sorted((e['rank'], e['thread'], ns(e['start_s']), ns(e['end_s']), e['op'], e['bytes'], e['calls'], ns(e['wait_s']))
                    for e in trace.events))
+    t.equal(who + 'sqlite: calls that never ended are marked', db.execute('SELECT count(*) FROM calls WHERE open = 1').fetchone()[0], len(trace.opens))
     pairs = {(p['src'], p['dst']): (p['messages'], p['bytes']) for p in trace.analysis['matrix']['p2p']}
     t.equal(who + 'sqlite: top_pairs is the matrix', {(s, d): (n, b) for s, d, n, b in db.execute('SELECT * FROM top_pairs')}, pairs)
     late = db.execute('SELECT coalesce(sum(wait_s), 0) FROM late_senders').fetchone()[0]
@@ -161,9 +177,11 @@ def folded_weights(t, who, trace, even=False):
         lines = [re.fullmatch(r'(.+) (\d+)', line).groups() for line in f.read().splitlines()]
     got = collections.Counter()
     for stack, weight in lines:
-        got[stack.split(';')[-1]] += int(weight)
+        got[stack.removesuffix(';(never ended)').split(';')[-1]] += int(weight)
     spans, runs = sums(trace.events), {e['op'] for e in trace.events if int(e['calls']) > 1}
     want = {o['op']: o['time_s'] * 1e6 if even or o['op'] not in runs else spans[o['op']][2] / 1000 for o in trace.analysis['operations']}
+    for op, (_, _, span) in sums(trace.opens).items():
+        want[op] = want.get(op, 0) + (span / 1000 if op not in runs else 0)
     wrong = {op: (got[op], us) for op, us in want.items()
              if got[op] - us > 1 + len(lines) or ((even or op not in runs) and us - got[op] > 1 + len(lines))}
     t.equal(who + 'folded: weights are the time of each operation', wrong, {})
@@ -356,6 +374,28 @@ def shapes(t, place):
                     (len(trace.events), 0 if to == 'folded' else trace.analysis['summary']['transfers'], 0))
 
 
+def never_ended(t, place):
+    """Programs that hang until a signal ends them: the calls in which they hang are in every format, to the end of their rank."""
+    program = place.compile('stuck.c', '-pthread')
+    for kind in ('receives_later', 'barrier', 'threads'):
+        place.traced(RANKS, program, kind, name=kind)
+        trace, who = Trace('%s/out/%s.mpix' % (place.dir, kind), place.dir), 'stuck %s, ' % kind
+        spent = sum(e['end_s'] - e['start_s'] for e in trace.opens)
+        t.check(who + 'all ranks hang', len({e['rank'] for e in trace.opens}) == RANKS and spent > 0.1, trace.opens)
+        for check in CHECKS:
+            check(t, who, trace)
+        for to in all_formats():
+            _, said = trace.export(to, *TABLES.get(to, []))
+            t.equal(who + to + ': how many and how long is said', (said['open']['calls'], round(said['open']['seconds'], 6), said['open']['left_out']),
+                    (len(trace.opens), round(spent, 6), 0))
+            _, said = trace.export(to, *TABLES.get(to, []), '--ranks', '1')
+            t.equal(who + to + ': they are chosen as others are', said['open']['calls'], sum(1 for e in trace.opens if e['rank'] == 1))
+        path, _ = trace.export('folded')
+        with open(path, encoding='utf-8') as f:
+            hung = sum(int(line.rsplit(' ', 1)[1]) for line in f if ';(never ended) ' in line)
+        t.check(who + 'folded: they stand by themselves', abs(hung - spent * 1e6) <= len(trace.opens), (hung, spent))
+
+
 def many_ranks(t, directory):
     """16,384 ranks: as many lanes, and no more files are open at a time than one may."""
     subprocess.run([os.environ['GENERATE'], '--pattern', 'halo', '--ranks', '16384', '--nodes', '128', '--events-per-rank', '12', '-o',
@@ -452,6 +492,7 @@ def main():
                 full_disk(t, trace)
         callers(t, place)
         shapes(t, place)
+        never_ended(t, place)
         generated(t, place.dir)
         too_many(t, place.dir)
         many_ranks(t, place.dir)

@@ -154,6 +154,20 @@ def reads_a_part(t, directory):
     t.check('a rank is not the whole trace, nor is a span', 0 < rank < whole and 0 < span < whole, (whole, rank, span))
 
 
+def stuck(t, place):
+    """Calls that ranks never came back from are rows as others are."""
+    program = place.compile('stuck.c', '-pthread')
+    for kind in ('halo', 'threads'):
+        place.traced(RANKS, program, kind, name=kind)
+        mpix = '%s/out/%s.mpix' % (place.dir, kind)
+        same(t, 'stuck ' + kind, mpix, place.dir)
+        want = json.loads(run('show', mpix, '--json').stdout)['per_rank']
+        t.equal('stuck %s: where they hang' % kind, sorted(asked(mpix, 'SELECT rank, thread, op FROM calls WHERE open')),
+                sorted((r['rank'], x['thread'], x['op']) for r in want for x in r['open']))
+        t.equal('stuck %s: a condition on time finds them' % kind, asked(mpix, 'SELECT count(*) FROM events WHERE rank = 1 AND open AND start_ns >= '
+                '(SELECT min(start_ns) FROM events WHERE rank = 1 AND open)'), [(len(want[1]['open']),)])
+
+
 def main():
     t = Tests()
     with tempfile.TemporaryDirectory() as directory:
@@ -170,6 +184,7 @@ def main():
             for name, flags in (('counts_rma.c', ()), ('multiple.c', ('-pthread',)), ('counts_io.c', ())):
                 place.traced(RANKS, place.compile(name, *flags), *([place.dir] if name == 'counts_io.c' else []), name=name[:-2])
                 same(t, name, '%s/out/%s.mpix' % (place.dir, name[:-2]), place.dir)
+            stuck(t, place)
     t.end()
 
 

@@ -29,7 +29,7 @@ static const struct mpix_signature of_1[] = {
 	{.peer = -1, .op = 2, .callsite = MPIX_NO_CALLSITE, .class = MPIX_SYNC, .flags = MPIX_COLLECTIVE},
 };
 
-static void begin(void)
+static void write_with(const char *analysis)
 {
 	static struct plain_event events[2][2] = {
 		{{1000000, 1100000, 0, 0, PLAIN_SIG_BYTES}, {2000000, 2500000, 1, 0, PLAIN_SIG_BYTES}},
@@ -60,8 +60,13 @@ static void begin(void)
 				.threads = 1,
 				.rank_of_lane = rank_of_lane};
 	struct error e = {{0}};
+	cr_assert_eq(plain_write(path_of("t.mpix"), &t, analysis, &e), 0, "%s", e.text);
+}
+
+static void begin(void)
+{
 	make_directory();
-	cr_assert_eq(plain_write(path_of("t.mpix"), &t, ANALYSIS, &e), 0, "%s", e.text);
+	write_with(ANALYSIS);
 }
 
 TestSuite(export, .init = begin, .fini = remove_directory);
@@ -98,7 +103,7 @@ static void assert_text(const char *name, const char *expected)
 }
 
 #define EVENTS_HEAD \
-	"rank,thread,start_ns,end_ns,op,class,peer,tag,bytes,communicator,collective,callsite,calls,wait_ns\n"
+	"rank,thread,start_ns,end_ns,op,class,peer,tag,bytes,communicator,collective,callsite,calls,wait_ns,open\n"
 
 Test(export, csv_has_a_row_for_each_event_message_and_wait)
 {
@@ -112,10 +117,10 @@ Test(export, csv_has_a_row_for_each_event_message_and_wait)
 	cr_expect_eq(c.lanes, 2);
 	cr_expect_eq(c.collectives, 2);
 	cr_expect_eq(c.events_outside + c.messages_outside + c.left_out, 0);
-	assert_text("csv/events.csv", EVENTS_HEAD "0,0,1000000,1100000,MPI_Send,p2p,1,7,100,0,,0,1,0\n"
-						  "0,0,2000000,2500000,MPI_Barrier,sync,,0,0,0,0,,1,0\n"
-						  "1,0,500000,1150000,MPI_Recv,p2p,0,7,100,0,,1,1,500000\n"
-						  "1,0,2100000,2500000,MPI_Barrier,sync,,0,0,0,0,,1,0\n");
+	assert_text("csv/events.csv", EVENTS_HEAD "0,0,1000000,1100000,MPI_Send,p2p,1,7,100,0,,0,1,0,0\n"
+						  "0,0,2000000,2500000,MPI_Barrier,sync,,0,0,0,0,,1,0,0\n"
+						  "1,0,500000,1150000,MPI_Recv,p2p,0,7,100,0,,1,1,500000,0\n"
+						  "1,0,2100000,2500000,MPI_Barrier,sync,,0,0,0,0,,1,0,0\n");
 	assert_text("csv/messages.csv",
 		    "message,src,src_thread,dst,dst_thread,tag,communicator,bytes,send_start_ns,send_end_ns,"
 		    "recv_start_ns,completion_start_ns,recv_end_ns,send_callsite,recv_callsite\n"
@@ -137,8 +142,41 @@ Test(export, ranks_that_are_not_chosen_are_counted)
 	cr_expect_eq(c.events, 2);
 	cr_expect_eq(c.messages, 0, "its sender is not");
 	cr_expect_eq(c.messages_outside, 1);
-	assert_text("csv/events.csv", EVENTS_HEAD "1,0,500000,1150000,MPI_Recv,p2p,0,7,100,0,,1,1,500000\n"
-						  "1,0,2100000,2500000,MPI_Barrier,sync,,0,0,0,0,,1,0\n");
+	assert_text("csv/events.csv", EVENTS_HEAD "1,0,500000,1150000,MPI_Recv,p2p,0,7,100,0,,1,1,500000,0\n"
+						  "1,0,2100000,2500000,MPI_Barrier,sync,,0,0,0,0,,1,0,0\n");
+}
+
+#define OPENS \
+	"{\"per_rank\":[{\"rank\":1,\"open\":[{\"thread\":0,\"op\":\"MPI_Ssend\",\"class\":1,\"callsite\":1," \
+	"\"communicator\":0,\"from_s\":0.0026,\"to_s\":0.003,\"waits\":true,\"needs\":0}]}," \
+	"{\"rank\":0,\"open\":[{\"thread\":0,\"op\":\"MPI_Recv\",\"class\":1,\"callsite\":null,\"communicator\":null," \
+	"\"from_s\":0.0024,\"to_s\":0.003,\"waits\":false,\"needs\":null}," \
+	"{\"thread\":1,\"op\":\"MPI_Recv\",\"class\":1,\"from_s\":0,\"to_s\":1}," \
+	"{\"thread\":0,\"op\":null,\"class\":99,\"from_s\":null,\"to_s\":0.003}]},{\"rank\":7,\"open\":[{}]}]}"
+
+/* Behind the others of their thread, not before these end. What nobody can place is counted. */
+Test(export, calls_that_never_ended_are_events_to_the_end_of_their_rank)
+{
+	char path[256];
+	snprintf(path, sizeof(path), "%s/csv", test_directory());
+	struct export_choice all = everything(path);
+	write_with(OPENS);
+	struct export_counts c = export_to("csv", &all);
+	cr_expect_eq(c.events, 6);
+	cr_expect_eq(c.open, 2);
+	cr_expect_eq(c.open_ns, 900000);
+	cr_expect_eq(c.open_unknown, 2, "a thread that is not there, and no time");
+	assert_text("csv/events.csv", EVENTS_HEAD "0,0,1000000,1100000,MPI_Send,p2p,1,7,100,0,,0,1,0,0\n"
+						  "0,0,2000000,2500000,MPI_Barrier,sync,,0,0,0,0,,1,0,0\n"
+						  "0,0,2500000,3000000,MPI_Recv,p2p,,0,0,0,,,1,0,1\n"
+						  "1,0,500000,1150000,MPI_Recv,p2p,0,7,100,0,,1,1,500000,0\n"
+						  "1,0,2100000,2500000,MPI_Barrier,sync,,0,0,0,0,,1,0,0\n"
+						  "1,0,2600000,3000000,MPI_Ssend,p2p,,0,0,0,,1,1,400000,1\n");
+	snprintf(path, sizeof(path), "%s/prv", test_directory());
+	cr_expect_eq(export_to("paraver", &all).open, 2, "in order of time, too");
+	all.to_ns = 2600000;
+	snprintf(path, sizeof(path), "%s/until", test_directory());
+	cr_expect_eq(export_to("csv", &all).open, 1, "chosen as others are");
 }
 
 /* An event is chosen if it overlaps the span, a message if its three calls begin in it (docs/EXPORT.md). */
