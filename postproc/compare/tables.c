@@ -74,20 +74,39 @@ static int put_rank_times(const struct sides *s, cJSON *array)
 	return code;
 }
 
+static void add_operation(struct table *t, size_t i, const cJSON *v, double seconds)
+{
+	bool made;
+	const char *op = json_text(v, "op", "?");
+	struct row *r = table_row(t, op, &made);
+	if (r == NULL)
+		return;
+	if (made)
+		json_put_text(r->object, "op", op);
+	r->outside = op_is_outside(op);
+	r->value[i] += seconds;
+}
+
+/* Calls that ranks never came back from are in the time in MPI, and in no operation's. When nobody advanced any more is
+ * in no time of the rank. */
+static void add_open(struct table *t, size_t i, const cJSON *rank)
+{
+	for (const cJSON *v = json_first(rank, "open"); v != NULL; v = v->next) {
+		double seconds = json_number(v, "to_s") - json_number(v, "from_s") - json_number_or(rank, "hung_s", 0);
+		if (seconds > 0) /* not for NaN */
+			add_operation(t, i, v, seconds);
+	}
+}
+
 static int put_operations(const struct sides *s, cJSON *array)
 {
 	struct table t = {.sides = s};
-	for (size_t i = 0; i < s->n; i++)
-		for (const cJSON *v = json_first(s->run[i]->analysis, "operations"); v != NULL; v = v->next) {
-			bool made;
-			struct row *r = table_row(&t, json_text(v, "op", "?"), &made);
-			if (r == NULL)
-				break;
-			if (made)
-				json_put_text(r->object, "op", json_text(v, "op", "?"));
-			r->outside = op_is_outside(json_text(v, "op", "?"));
-			r->value[i] += json_number_or(v, "time_s", 0);
-		}
+	for (size_t i = 0; i < s->n; i++) {
+		for (const cJSON *v = json_first(s->run[i]->analysis, "operations"); v != NULL; v = v->next)
+			add_operation(&t, i, v, json_number_or(v, "time_s", 0));
+		for (const cJSON *v = json_first(s->run[i]->analysis, "per_rank"); v != NULL; v = v->next)
+			add_open(&t, i, v);
+	}
 	int code = table_put(&t, VALUE_RANK_SECONDS, true, array);
 	table_done(&t);
 	return code;

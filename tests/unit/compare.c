@@ -275,6 +275,49 @@ Test(compare, of_a_run_that_ended_early_is_said_that_it_did_and_of_others_what_i
 	cJSON_Delete(notes);
 }
 
+static void add_open(cJSON *analysis, int at, const char *op, double from_s, double to_s, double hung_s)
+{
+	cJSON *rank = cJSON_GetArrayItem(cJSON_GetObjectItem(analysis, "per_rank"), at);
+	cJSON *call = json_row(json_array(rank, "open"));
+	json_put(rank, "hung_s", hung_s);
+	json_put_text(call, "op", op);
+	json_put(call, "from_s", from_s);
+	json_put_null_or(call, "to_s", to_s);
+}
+
+static double change_of(const cJSON *diff, const char *op)
+{
+	for (const cJSON *v = json_first(diff, "operations"); v != NULL; v = v->next)
+		if (strcmp(json_text(v, "op", ""), op) == 0)
+			return json_number(v, "b_s") - json_number(v, "a_s");
+	return NAN;
+}
+
+Test(compare, a_call_that_never_ended_is_a_change_of_its_function)
+{
+	struct compare_run runs[2];
+	struct compare_input in = {runs, 2, 2, COMPARE_BOTH};
+	struct error e;
+	cJSON *diff;
+	for (unsigned i = 0; i < 2; i++) {
+		seed_state = 7;
+		runs[i] = (struct compare_run){"run", noisy_run(1), i > 0, NOISY_RANKS};
+	}
+	add_open(runs[1].analysis, 0, "MPI_Recv", 2, 9.5, 3);
+	cr_assert_eq(compare_runs(&in, &diff, &e), 0, "%s", e.text);
+	expect_near(change_of(diff, "MPI_Recv"), 4.5, 1e-9);
+	expect_near(1 + change_of(diff, "MPI_Send"), 1, 1e-9);
+	cJSON_Delete(diff);
+	add_open(runs[0].analysis, 0, "MPI_Ssend", 1, 4, 0);
+	add_open(runs[0].analysis, 1, "MPI_Wait", 1, NAN, 0);
+	cr_assert_eq(compare_runs(&in, &diff, &e), 0, "%s", e.text);
+	expect_near(change_of(diff, "MPI_Ssend"), -3, 1e-9);
+	cr_expect(isnan(change_of(diff, "MPI_Wait")), "nobody knows how long");
+	cJSON_Delete(diff);
+	for (unsigned i = 0; i < 2; i++)
+		cJSON_Delete(runs[i].analysis);
+}
+
 /* ---- call sites ---- */
 
 struct call_site {
