@@ -40,13 +40,22 @@ static const char *state_of(const struct process *p)
 			      : "running";
 }
 
-/* From when on single calls of a thread are missing; NAN: none are. */
+/* The end of its last event; 0: it has none. */
+static double last_event_s(const struct process *p, const struct thread *t)
+{
+	int64_t ns = t->last_sig == 0 ? TIME_ABSENT : t->last_ns != TIME_ABSENT ? t->last_ns : p->last_ns;
+	return ns == TIME_ABSENT ? 0 : fmax(0, (double)ns / 1e9);
+}
+
+/* From when on single calls of a thread are missing: those that it lost, those behind a hole, those of which only the
+ * totals tell; NAN: none are. */
 static double thread_recorded_until_s(const struct process *p, const struct thread *t)
 {
-	int64_t ns = t->lost > 0 ? t->lost_from_ns : t->last_ns != TIME_ABSENT ? t->last_ns : p->last_ns;
-	if (t->lost == 0 && !t->gap && t->written <= t->read)
-		return NAN;
-	return t->totals_wanted || ns == TIME_ABSENT ? 0 : fmax(0, (double)ns / 1e9);
+	bool ends_early = t->gap || t->written > t->read || t->not_written > 0;
+	double until_s = ends_early ? last_event_s(p, t) : NAN;
+	if (t->lost > 0)
+		until_s = fmin(until_s, t->lost_from_ns == TIME_ABSENT ? 0 : fmax(0, (double)t->lost_from_ns / 1e9));
+	return t->totals_wanted && !isnan(until_s) ? 0 : until_s;
 }
 
 /* The earliest of its threads. */

@@ -308,6 +308,33 @@ Test(files, calls_whose_events_were_not_written_yet_are_lost_and_not_zero)
 	cr_expect_eq(field(find_text(root, "operations", "op", "MPI_Sendrecv"), "calls"), 200);
 	cr_expect(has_reason(root, "rank 0: only in the totals, because the file ends before their events: 51 calls"));
 	cr_expect_eq(at_path(root, "coverage.unmatched.program"), 0, "no record here is whole");
+	for (unsigned r = 0; r < 2; r++)
+		cr_expect_eq(field(find(root, "per_rank", "rank", r, NULL), "recorded_until_s"), 0,
+			     "it has no single call, and is not idle");
+	cJSON_Delete(root);
+}
+
+/* Of six calls of each of two ranks in two blocks, the second of which is not in the file of rank 1: it was cut. */
+Test(files, from_the_last_event_on_single_calls_are_missing_where_the_file_ends_before_them)
+{
+	struct program *p = program_create(2, 1);
+	for (unsigned i = 0; i < 6; i++)
+		for (unsigned r = 0; r < 2; r++) {
+			program_coll(p, r,
+				     (struct call){.op = "MPI_Barrier",
+						   .from_us = 10 * i,
+						   .to_us = 10 * i + 6,
+						   .peer = SIG_NO_ROOT,
+						   .coll = COLL_BARRIER});
+			if (r == 1 && i == 2)
+				program_end_block(p, r, 0, BLOCK_WHOLE);
+			if (r == 1 && i == 5)
+				program_end_block(p, r, 0, BLOCK_LATER);
+		}
+	cJSON *root = analyse_program(p, 100);
+	cr_expect_eq(at_path(root, "coverage.events_lost"), 3);
+	cr_expect(cJSON_IsNull(cJSON_GetObjectItem(find(root, "per_rank", "rank", 0, NULL), "recorded_until_s")));
+	cr_expect_float_eq(field(find(root, "per_rank", "rank", 1, NULL), "recorded_until_s"), 26e-6, 1e-9);
 	cJSON_Delete(root);
 }
 

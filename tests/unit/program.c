@@ -220,6 +220,7 @@ void program_end_block(struct program *p, unsigned rank, unsigned thread, enum b
 	struct block_record *b = &t->blocks[t->nblocks++];
 	mpic_columns_payload(&t->columns, &b->payload);
 	b->fate = fate;
+	t->events -= fate == BLOCK_LATER ? t->columns.count : 0;
 	t->started = false;
 }
 

@@ -108,6 +108,7 @@ enum block_fate {
 	BLOCK_WHOLE,
 	BLOCK_MISSING,
 	BLOCK_BROKEN, /* its checksums hold, but its columns end too early */
+	BLOCK_LATER,  /* the file ends before it, and what it says of how many there are is from before it too */
 };
 
 /* What the thread recorded since its last block becomes an EVENTS block, which then has this fate. */

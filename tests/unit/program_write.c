@@ -159,7 +159,7 @@ static void write_events(struct buf *file, const struct thread_record *t, unsign
 	for (unsigned i = 0; i < t->nblocks; i++) {
 		const struct block_record *b = &t->blocks[i];
 		struct mpic_block block = {.kind = MPIC_EVENTS, .process = rank, .thread = thread, .seq = i};
-		if (b->fate != BLOCK_MISSING)
+		if (b->fate != BLOCK_MISSING && b->fate != BLOCK_LATER)
 			append_of(file, &block, b->payload.data,
 				  b->payload.len_bytes - (b->fate == BLOCK_BROKEN ? 1 : 0));
 	}
