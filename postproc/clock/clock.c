@@ -117,6 +117,8 @@ void clock_decide(const struct step *s, const struct tie *ties, bool agree, stru
 		most = fmax(most, ties[i].error);
 	}
 	r->error_bound_ns = most + second;
+	for (size_t i = 0; i < s->nodes.n; i++)
+		r->error_bound_ns = node_rate_is_known(&s->nodes.at[i]) ? r->error_bound_ns : NAN;
 	if (r->nodes_unlinked > 0) {
 		r->error_bound_ns = NAN;
 		r->method = "message bounds where nodes talk both ways, else the nodes' real-time "

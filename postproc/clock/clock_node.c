@@ -31,9 +31,10 @@ int64_t clock_median_offset(const struct node *n)
 	return middle;
 }
 
+/* Without a rate that is told, and with one reading of the clock alone, it is anybody's guess: coverage says so. */
 static double nominal_rate(const struct node *n)
 {
-	return n->monotonic || n->hz < 1e6 || n->hz > 1e11 ? 1.0 : 1e9 / n->hz;
+	return n->monotonic || !(n->hz > 0) ? 1.0 : 1e9 / n->hz;
 }
 
 /* Samples that go backwards are left out. */
@@ -61,10 +62,12 @@ static void set_rates(const struct node *n, struct clock_rule *r)
 		r->knots.at[i].rate = (r->knots.at[i + 1].ns - r->knots.at[i].ns) /
 				      (double)(r->knots.at[i + 1].tick - r->knots.at[i].tick);
 	double span = r->knots.at[last].ns - r->knots.at[0].ns;
-	r->knots.at[last].rate =
-		span < THIN_NS / 10 ? nominal_rate(n) : span / (double)(r->knots.at[last].tick - r->knots.at[0].tick);
-	if (last > 0 && span < THIN_NS / 10)
-		r->knots.at[0].rate = nominal_rate(n);
+	bool told = n->monotonic || n->hz > 0;
+	if (last > 0 && (!told || span >= THIN_NS / 10)) {
+		r->knots.at[last].rate = span / (double)(r->knots.at[last].tick - r->knots.at[0].tick);
+		return;
+	}
+	r->knots.at[last].rate = r->knots.at[0].rate = nominal_rate(n);
 }
 
 /* Half of what the knots are apart from the line through the first and the last. The counter runs at one rate, so

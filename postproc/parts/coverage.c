@@ -237,6 +237,12 @@ static void explain_files(struct step *s)
 				    fmt_count((double)f->damaged_bytes).s);
 		if (s->nodes.at[i].clock.n == 0)
 			step_reason(s, "%s: no clock sample: its times are estimates", s->nodes.at[i].name);
+		else if (!node_rate_is_known(&s->nodes.at[i]))
+			step_reason(
+				s,
+				"%s: its clock was read only once, or at nearly one time, so its rate is not known: "
+				"its times are estimates",
+				s->nodes.at[i].name);
 		if (!f->finished)
 			step_reason(s, "%s: the file has no end mark: it was cut, or the job still runs",
 				    s->nodes.at[i].name);

@@ -1,6 +1,7 @@
 /* load.c - find and open the .mpic files of one step, check that they belong together, read them
  * all. */
 #include "postproc/read/load.h"
+#include "format/mpic_sample.h"
 #include "base/units.h"
 #include "base/path.h"
 #include "base/progress.h"
@@ -116,6 +117,25 @@ static int read_clock(struct node *n)
 	return 0;
 }
 
+/* The moment of a sample is a reading of the clock too: where a file was cut behind the first of the others, only these
+ * tell the rate. */
+static int read_clock_of_samples(struct node *n)
+{
+	_cleanup_buf_ struct buf bytes = {0};
+	for (size_t i = 0; i < n->file.nblocks; i++) {
+		const struct mpic_block *b = &n->file.blocks[i];
+		struct mpic_sample head;
+		struct mpic_sample_reader r;
+		if (b->kind != MPIC_SAMPLE || b->process != MPIC_NODE || mpic_read(&n->file, b, &bytes, NULL) < 0 ||
+		    mpic_sample_begin(cursor_over(bytes.data, bytes.len_bytes), &head, &r) < 0)
+			continue;
+		struct mpic_clock reading = {head.tick, head.monotonic_ns, head.realtime_ns};
+		if (vec_push(&n->clock, reading) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* What was known of it, and what has come since; else all of it. */
 static int open_file(const struct step_how *how, const char *path, struct mpic_file *ret_file, struct error *e)
 {
@@ -152,8 +172,12 @@ static int open_node(struct step *s, const struct step_how *how, bool named, con
 	n.name = utf8_clean(name, strlen(name));
 	n.id = (uint32_t)json_int(n.meta, "nodeid", (int64_t)s->nodes.n);
 	n.hz = json_number_or(clock, "hz", 0);
+	n.hz = n.hz < 1e6 || n.hz > 1e11 ? 0 : n.hz;
 	n.monotonic = strcmp(json_text(clock, "source", ""), "monotonic") == 0;
-	if (n.name == NULL || read_clock(&n) < 0 || vec_push(&s->nodes, n) < 0)
+	code = n.name == NULL ? -ENOMEM : read_clock(&n);
+	if (code == 0 && !node_rate_is_known(&n))
+		code = read_clock_of_samples(&n);
+	if (code < 0 || vec_push(&s->nodes, n) < 0)
 		return fail(e, -ENOMEM, "%s: out of memory", path);
 	s->damaged_bytes += n.file.damaged_bytes;
 	s->unfinished_files += !n.file.finished;

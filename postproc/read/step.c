@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#define RATE_SPAN_NS 10000000 /* a reading's own error, some 100 ns, is then 10 ppm */
+
 void step_reason(struct step *s, const char *fmt, ...)
 {
 	char *text = NULL;
@@ -138,6 +140,17 @@ void node_done(struct node *n)
 	cJSON_Delete(n->meta);
 	mpic_close(&n->file);
 	vec_done(&n->clock);
+}
+
+bool node_rate_is_known(const struct node *n)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+	for (size_t i = 0; i < n->clock.n; i++) {
+		int64_t ns = n->clock.at[i].monotonic_ns;
+		first = ns < first ? ns : first;
+		last = ns > last ? ns : last;
+	}
+	return n->monotonic || n->hz > 0 || (last > first && (uint64_t)last - (uint64_t)first >= RATE_SPAN_NS);
 }
 
 void step_done(struct step *s)

@@ -222,9 +222,12 @@ struct node {
 	cJSON *meta;
 	struct mpic_file file;
 	VEC(struct mpic_clock) clock;
-	double hz;
+	double hz;	/* of its ticks; 0: not told */
 	bool monotonic; /* ticks are nanoseconds */
 };
+
+/* Whether the rate of its ticks is told, or readings of its clock are far enough apart to tell it. */
+bool node_rate_is_known(const struct node *n);
 
 /* Where in the program a call was made. */
 struct site {
