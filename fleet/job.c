@@ -108,6 +108,16 @@ static bool has_twice(const cJSON *record)
 	return false;
 }
 
+/* Where waiting is not known, as without single calls, time in MPI is in neither of its two sums: how the job's hours
+ * were spent is then not known, although its own page says what was useful. */
+static void take_shares(struct fleet_job *j, const cJSON *share)
+{
+	double useful = bounded(json_number(share, "useful"), 0, 1, NAN);
+	double wait = json_number(share, "wait");
+	j->useful = isnan(wait) && useful < 1 ? NAN : useful;
+	j->wait = isnan(j->useful) ? 0 : bounded(wait, 0, 1 - j->useful, 0);
+}
+
 const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
 {
 	const cJSON *share = json_item(record, "share"), *efficiency = json_item(record, "efficiency");
@@ -131,8 +141,7 @@ const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
 	j->ranks = bounded(json_number(record, "ranks"), 0, 1e9, 0);
 	j->nodes = bounded(json_number(record, "nodes"), 0, 1e9, 0);
 	j->core_hours = bounded(json_number(record, "core_hours"), 0, HOURS_MOST, 0);
-	j->useful = bounded(json_number(share, "useful"), 0, 1, NAN);
-	j->wait = isnan(j->useful) ? 0 : bounded(json_number(share, "wait"), 0, 1 - j->useful, 0);
+	take_shares(j, share);
 	j->hung = bounded(json_number(record, "hung_core_hours"), 0, j->core_hours, 0);
 	j->idle = bounded(json_number(json_item(record, "hours"), "idle"), 0, j->core_hours - j->hung, 0);
 	double hung = j->core_hours > 0 ? j->hung / j->core_hours : 0;

@@ -97,7 +97,10 @@ static void put_masthead(struct fleet_page *g, const cJSON *r)
 	put(&g->p, " \xc2\xb7 ");
 	put_text(&g->p, basename_of(json_text(r, "program", "not named")), NAME_CHARS);
 	put(&g->p, "</p>\n<h1>");
-	if (isnan(spent.mpi))
+	if (!isnan(spent.mpi) && isnan(spent.wait))
+		put(&g->p, "MPI took %s of %s core-hours; how much of it was waiting is not known.",
+		    fmt_share(spent.mpi).s, fmt_hours(json_number(r, "core_hours")).s);
+	else if (isnan(spent.mpi))
 		put(&g->p, "How the %s core-hours were spent is not known.", fmt_hours(json_number(r, "core_hours")).s);
 	else
 		put(&g->p, "MPI took %s of %s core-hours; waiting was %s.", fmt_share(spent.mpi).s,
@@ -143,7 +146,7 @@ static void put_facts(struct fleet_page *g, const cJSON *r)
 	double idle = json_number_or(json_item(r, "hours"), "idle", 0);
 	section_begin(g, "time", "All ranks, all of the run", "How the core-hours were spent.");
 	if (!isnan(spent.mpi))
-		put_time_bar(&g->p, spent.useful, spent.mpi, spent.wait, 1);
+		put_time_bar(&g->p, spent.useful, spent.mpi, fmax(0, spent.wait), 1);
 	put_time_legend(&g->p);
 	if (idle > 0)
 		put(&g->p, "<p>For the rest, %s core-hours, processors were allocated without a rank.</p>\n",

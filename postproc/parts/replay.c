@@ -39,6 +39,11 @@ int part_replay(struct analysis *a)
 		replay_lasted(a->replay, lived_ns(a));
 		code = replay_predict(a->replay, &none, &r);
 	}
+	if (code == 0 && !(r.calls_s > 0)) { /* nothing is there to replay: no gain is known, and none is 0 */
+		replay_destroy(a->replay);
+		a->replay = NULL;
+		return 0;
+	}
 	if (code < 0)
 		return code;
 	cJSON *to = json_object(a->root, "replay");

@@ -1,7 +1,7 @@
 /* unknown.c - of an analysis that passed over the events (step.totals): what only they tell is taken out of the object,
- * so that no reader takes a 0 for an answer; "coverage" says how much was not looked at. The same members say
- * "needs": "events" in docs/analysis.schema.json. Where none were recorded, as was asked for, nobody will ever know:
- * these members are null, lists of them empty. */
+ * so that no reader takes a 0 for an answer; "coverage" says how much was not looked at. The same members have
+ * "needs": "events" in docs/analysis.schema.json. Where none were recorded, as was asked for, or all that were made
+ * are missing, nobody will ever know: these members are null, lists of them empty. */
 #include "postproc/parts/unknown.h"
 #include "base/units.h"
 #include "postproc/totals/bytes.h"
@@ -89,10 +89,11 @@ static void forget_unrecorded(cJSON *root)
 		cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(of, "threads")) make_null(row, "wait_s");
 }
 
-static bool has_no_events(cJSON *root)
+static bool has_no_events(const struct analysis *a)
 {
-	const cJSON *c = cJSON_GetObjectItemCaseSensitive(root, "coverage");
-	return strcmp(json_text(c, "mode", ""), "profile") == 0 && json_number_or(c, "events", 1) == 0;
+	const cJSON *c = cJSON_GetObjectItemCaseSensitive(a->root, "coverage");
+	return json_number_or(c, "events", 1) == 0 && (strcmp(json_text(c, "mode", ""), "profile") == 0 ||
+						       (!a->step->totals && json_number_or(c, "events_lost", 0) > 0));
 }
 
 static void take_out(cJSON *root, const char *member, const char *field)
@@ -125,7 +126,7 @@ int part_unknown(struct analysis *a)
 		forget_started(a->root, "operations");
 		forget_started(a->root, "callsites");
 	}
-	if (has_no_events(a->root))
+	if (has_no_events(a))
 		forget_unrecorded(a->root);
 	for (size_t i = 0; a->step->totals && i < sizeof(unknown) / sizeof(unknown[0]); i++)
 		take_out(a->root, unknown[i].member, unknown[i].field);

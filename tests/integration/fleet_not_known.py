@@ -35,7 +35,7 @@ def put(db, some, *words):
 def job(of, name, day, user, program, hours, share, **more):
     useful, mpi, wait = share or (None, None, None)
     return dict(of, id='nk:%s:%s:%s' % (name, day, user), job_id=name, start=day + 'T10:00:00Z', end=None, elapsed_s=3600, user=user, account='acc', program=program, core_hours=hours, ranks=2, nodes=1,
-                hung_core_hours=0, hung_s=0, hours={'useful': useful and hours * useful, 'transfer': mpi and hours * (mpi - wait), 'idle': 0, 'hung': 0, 'wait': {}}, share={'useful': useful, 'mpi': mpi, 'wait': wait}, issues=[], nodelist=None, deviation=None,
+                hung_core_hours=0, hung_s=0, hours={'useful': useful and hours * useful, 'transfer': None if wait is None else hours * (mpi - wait), 'idle': 0, 'hung': 0, 'wait': {}}, share={'useful': useful, 'mpi': mpi, 'wait': wait}, issues=[], nodelist=None, deviation=None,
                 efficiency=dict.fromkeys(of['efficiency'], useful), **more)
 
 
@@ -189,6 +189,16 @@ def test_replaced(t, place, of):
     t.equal('a sum that is wrong is found', [damaged(db, place, s) for s in ('UPDATE days SET not_known=not_known+1', 'UPDATE days SET not_known=0')], [3, 3])
 
 
+def test_waiting_not_known(t, place, of):
+    """Of a run of which only totals were recorded it is known what was useful, and not how much of MPI was waiting: it is in no share."""
+    db = place + '/a.db'
+    put(db, [job(of, str(i), '2025-03-03', 'u1', '/opt/x', 10, (0.5, 0.5, 0.25 if i < 2 else None)) for i in range(3)])
+    all_pages = pages(db, place + '/all')
+    t.equal('shares are of the jobs of which waiting is known', shares(row_of(all_pages['programs.html'], 'x')), ('30', '50 %', '25 %', '10'))
+    said = [plain(text) for name, text in all_pages.items() if name.startswith('job-')]
+    t.check('the page of the job says what is known', any('MPI took 50 % of 10 core-hours; how much of it was waiting is not known.' in text for text in said), [x[:400] for x in said])
+
+
 def damaged(db, place, sql):
     with sqlite3.connect(db) as c:
         c.execute('BEGIN')
@@ -217,4 +227,4 @@ def test_metrics(t, place, of):
 
 
 if __name__ == '__main__':
-    each_in_its_place(Tests(), (test_shares, test_all_known, test_nothing_known, test_hung_and_idle, test_let_go, test_replaced, test_metrics), records(1)[0])
+    each_in_its_place(Tests(), (test_shares, test_all_known, test_nothing_known, test_hung_and_idle, test_let_go, test_replaced, test_waiting_not_known, test_metrics), records(1)[0])

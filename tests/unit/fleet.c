@@ -1,5 +1,6 @@
 /* fleet.c - the fleet's database and what is made of it: versions, questions that may only read, records, and estimates
  * on data of which the answer is known. */
+#include "base/json.h"
 #include "fleet/alert.h"
 #include "fleet/changes.h"
 #include "fleet/estimate.h"
@@ -272,7 +273,58 @@ Test(fleet_db, what_is_not_known_to_be_useful_is_in_no_sum_of_it)
 	fleet_close(&f);
 }
 
+/* As of a run of which only totals were recorded. */
+Test(fleet_db, what_is_not_known_to_be_waiting_is_in_no_sum_of_it)
+{
+	static const char text[] =
+		"{\"schema\":\"mpitrace/job/2\",\"id\":\"x\",\"user\":\"u9\",\"ranks\":8,\"core_hours\":100,"
+		"\"start\":\"2025-03-01T11:00:00Z\",\"elapsed_s\":3600,"
+		"\"share\":{\"useful\":0.5,\"mpi\":0.5,\"wait\":null}}";
+	struct error e = {""};
+	struct fleet f = opened(FLEET_CREATE);
+	struct ingest *g = ingest_begin(&f, NULL, NULL, &e);
+	cr_assert_eq(ingest_record(g, text, sizeof(text) - 1, "test", NULL, &e), 0, "%s", e.text);
+	cr_assert_eq(ingest_commit(g, &e), 0, "%s", e.text);
+	ingest_end(g);
+	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM job_list WHERE useful IS NULL", 0), 1);
+	cr_expect_eq(fleet_number(&f, "SELECT total(useful)+total(mpi)+total(wait) FROM days", 1), 0);
+	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM days", 0), 100);
+	cr_expect_eq(fleet_check(&f, &e), 0, "%s", e.text);
+	fleet_close(&f);
+}
+
 /* ---- records ---- */
+
+Test(record, waiting_that_no_single_call_tells_is_not_0)
+{
+	static const struct {
+		const char *ranks;
+		bool known;
+		double wait;
+	} rows[] = {
+		{"{\"useful_s\":6,\"mpi_s\":2,\"wait_s\":1},{\"useful_s\":8,\"mpi_s\":0,\"wait_s\":0}", true, 0.0625},
+		{"{\"useful_s\":6,\"mpi_s\":2,\"wait_s\":1},{\"useful_s\":8,\"mpi_s\":0,\"wait_s\":null}", true,
+		 0.0625},
+		{"{\"useful_s\":6,\"mpi_s\":2,\"wait_s\":null},{\"useful_s\":8,\"mpi_s\":0,\"wait_s\":null}", false, 0},
+		{"{\"useful_s\":6,\"mpi_s\":2},{\"useful_s\":8,\"mpi_s\":0}", false, 0}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct record_source source = {.user = "u"};
+		struct error e = {""};
+		char analysis[400], *text = NULL;
+		snprintf(analysis, sizeof(analysis), "{\"job\":{\"ranks\":2,\"elapsed_s\":8},\"per_rank\":[%s]}",
+			 rows[i].ranks);
+		cr_assert_eq(record_build(analysis, &source, &text, &e), 0, "%s", e.text);
+		cJSON *record = cJSON_Parse(text);
+		const cJSON *share = json_item(record, "share"), *hours = json_item(record, "hours");
+		cr_expect_float_eq(json_number(share, "useful"), 0.875, 1e-6);
+		cr_expect(cJSON_IsNull(json_item(share, "wait")) != rows[i].known, "row %zu: %s", i, text);
+		cr_expect(cJSON_IsNull(json_item(hours, "transfer")) != rows[i].known, "row %zu: %s", i, text);
+		if (rows[i].known)
+			cr_expect_float_eq(json_number(share, "wait"), rows[i].wait, 1e-6);
+		cJSON_Delete(record);
+		free(text);
+	}
+}
 
 Test(record, what_is_no_analysis_makes_none)
 {

@@ -117,6 +117,32 @@ Test(cut, samples_tell_the_rate_of_a_clock_that_was_read_once)
 	}
 }
 
+/* Rank 0 computes for 90 ms, rank 1 for one; of no call the event is in the file. */
+Test(cut, nothing_is_0_that_only_single_calls_tell_where_none_is_there)
+{
+	struct program *p = program_create(2, 1);
+	for (unsigned r = 0; r < 2; r++) {
+		program_coll(p, r,
+			     (struct call){.op = "MPI_Barrier",
+					   .from_us = r == 0 ? 90000 : 1000,
+					   .to_us = 91000,
+					   .peer = SIG_NO_ROOT,
+					   .coll = COLL_BARRIER});
+		program_end_block(p, r, 0, BLOCK_LATER);
+	}
+	cJSON *root = analyse_program(p, 92000), *uneven = issue(root, "load_imbalance"), *row;
+	cr_assert_eq(at_path(root, "coverage.events_lost"), 2);
+	cJSON_ArrayForEach(row, node_at(root, "per_rank"))
+	{
+		cr_expect(cJSON_IsNull(cJSON_GetObjectItem(row, "wait_s")));
+		cr_expect(cJSON_IsNull(cJSON_GetObjectItem(row, "caused_wait_s")));
+	}
+	cr_assert_not_null(uneven);
+	cr_expect_null(cJSON_GetObjectItem(uneven, "gain"), "nothing was replayed");
+	cr_expect_null(node_at(root, "replay"));
+	cJSON_Delete(root);
+}
+
 Test(cut, where_the_clock_was_read_once_its_times_are_said_to_be_estimates)
 {
 	for (unsigned samples = 0; samples < 2; samples++) {
