@@ -108,14 +108,11 @@ static bool has_twice(const cJSON *record)
 	return false;
 }
 
-/* Where waiting is not known, as without single calls, time in MPI is in neither of its two sums: how the job's hours
- * were spent is then not known, although its own page says what was useful. */
+/* Where waiting is not known, as with totals alone, all of the time in MPI counts as MPI, and none as waiting. */
 static void take_shares(struct fleet_job *j, const cJSON *share)
 {
-	double useful = bounded(json_number(share, "useful"), 0, 1, NAN);
-	double wait = json_number(share, "wait");
-	j->useful = isnan(wait) && useful < 1 ? NAN : useful;
-	j->wait = isnan(j->useful) ? 0 : bounded(wait, 0, 1 - j->useful, 0);
+	j->useful = bounded(json_number(share, "useful"), 0, 1, NAN);
+	j->wait = isnan(j->useful) ? 0 : bounded(json_number(share, "wait"), 0, 1 - j->useful, 0);
 }
 
 const char *fleet_job_of(const cJSON *record, struct fleet_job *j)
