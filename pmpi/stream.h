@@ -57,7 +57,7 @@ struct own_stack {
 };
 
 struct stream {
-	struct open_call open; /* first: the agent looks for it behind the thread's area */
+	struct open_call open;	/* first: the agent looks for it behind the thread's area */
 	uint64_t previous_exit; /* of the last call that is recorded: times are gaps from it */
 	uint64_t *pos,
 		*limit;	 /* next record, end of the segment; equal when the next one needs more care than a store */
@@ -89,7 +89,7 @@ struct stream {
 	uint32_t totals_cap;
 	bool events_off, paused;
 	uint64_t unrecorded_exit; /* of the last call while events are off */
-	struct completing { /* requests that the open call looks for when it returns; n = 0: it does not */
+	struct completing {	  /* requests that the open call looks for when it returns; n = 0: it does not */
 		const void *handles;
 		int n;
 		uintptr_t inside; /* whose they are */
