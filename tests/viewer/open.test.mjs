@@ -333,7 +333,10 @@ test('from when on single calls are missing is known of each thread', () => {
     'the third made no call that returned',
   );
   assert.deepEqual(
-    of([{ ...two, threads: [thread(0, 0), thread(1, 1)], recorded_until_s: 0 }, { rank: 1, recorded_until_s: 0 }]),
+    of([
+      { ...two, threads: [thread(0, 0), thread(1, 1)], recorded_until_s: 0 },
+      { rank: 1, recorded_until_s: 0 },
+    ]),
     [0, 1e9, Infinity, 0, Infinity, Infinity],
     'of one without a single call from the start on',
   );
