@@ -13,6 +13,11 @@ export function record(mpitrace, work, ranks, name, ...args) {
   return recordBy([mpitrace], [], work, ranks, name, ...args);
 }
 
+/** The same of which only totals are recorded. */
+export function recordTotals(mpitrace, work, ranks, name, ...args) {
+  return recordBy([mpitrace], ['--profile', '--sample', '0.2'], work, ranks, name, ...args);
+}
+
 /** Of a run that hangs until somebody stops it, and of which only totals are recorded. */
 export function recordHungTotals(mpitrace, work, ranks, name, ...args) {
   return recordBy(stopped(mpitrace), ['--profile', '--sample', '0.2'], work, ranks, name, ...args);

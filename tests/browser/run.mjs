@@ -10,6 +10,7 @@ import { FIELD_CLAIMS } from './field.mjs';
 import { LIVE_CLAIMS } from './live.mjs';
 import { MPEYE_CLAIMS } from './mpeye.mjs';
 import { OPEN_CLAIMS } from './opens.mjs';
+import { WORD_CLAIMS } from './words.mjs';
 import { PROTOCOL_CLAIMS } from './protocol.mjs';
 import { SPACE_CLAIMS } from './spacetime.mjs';
 import { STATE_CLAIMS } from './states.mjs';
@@ -458,6 +459,7 @@ async function main() {
     ...MPEYE_CLAIMS,
     ...STATE_CLAIMS,
     ...OPEN_CLAIMS,
+    ...WORD_CLAIMS,
     ...SPACE_CLAIMS,
     ...MACHINE_CLAIMS,
     ...PROTOCOL_CLAIMS,

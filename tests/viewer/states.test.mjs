@@ -445,7 +445,12 @@ test('only where totals were asked for, a run without calls is not known; else t
   );
   const words = (mode, s, events) => unrecordedInWords(of(mode, s), 2, events);
   assert.match(words('profile', 0, 0), /^Only totals were recorded: /);
-  assert.equal(unrecordedInWords({ ...of('profile'), per_rank: [] }, 2, 0), null);
+  assert.match(
+    unrecordedInWords({ ...of('profile'), per_rank: [] }, 2, 0),
+    /^Only totals .* is not known \(hatched\)\.$/,
+  );
+  const early = { ...of('events', null), coverage: { mode: 'events', events_lost: 5 } };
+  assert.deepEqual([...recordedUntil(early, 2, 0)], [0, 0], 'none of the calls are in the file yet');
   assert.match(words('events', 0.5, 9), /^Of 1 rank single calls are missing, the first from 500(\.0*)? ms on: /);
   assert.match(words('events', 0, 9), /^Of 1 rank single calls are missing, the first from 0 ns on: /);
   assert.equal(words('events', null, 9), null);

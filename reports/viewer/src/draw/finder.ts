@@ -1,6 +1,7 @@
 // finder.ts - a field that finds calls and filters views: what is written is read by model/ask.ts.
 import { CLASSES } from '../layout/color';
 import { count } from '../layout/format';
+import { counted } from '../layout/unrecorded_words';
 import { readWanted } from '../model/ask';
 import type { Wanted } from '../model/ask';
 import { NO_FILTER, isFiltering } from '../model/filter';
@@ -102,7 +103,9 @@ export class Finder {
   private take(f: Found, last: boolean, forward: boolean): void {
     if (!f.thing) {
       this.answer.textContent =
-        f.total > 0 ? `none ${forward ? 'after' : 'before'} this of ${count(f.total)}` : 'not found';
+        f.total > 0
+          ? `none ${forward ? 'after' : 'before'} this of ${count(f.total)}`
+          : counted(0, 'not found', this.trace);
       if (f.total > 0) this.at.text = ''; // from the other end next time
       return;
     }

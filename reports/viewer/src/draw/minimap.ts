@@ -3,7 +3,7 @@
 import { PLANES } from '../decode/tiles';
 import { CLASSES, WAITING_STYLE, css } from '../layout/color';
 import { list, num } from '../model/analysis';
-import { isTotals, opensOf, recordedUntilOf } from '../model/open';
+import { isTotals, opensOf } from '../model/open';
 import type { Open } from '../model/open';
 import { patternsOf, phasesOf } from '../model/phases';
 import type { Phase } from '../model/phases';
@@ -39,8 +39,7 @@ export class Minimap {
     this.phases = phasesOf(trace.analysis);
     const { analysis, meta } = trace;
     this.isTotals = isTotals(analysis, meta.events);
-    const ofLanes = recordedUntilOf(analysis, meta);
-    const first = Float64Array.from({ length: meta.ranks }, (_, rank) => ofLanes[meta.firstLane[rank]!]!); // as tiles are
+    const first = Float64Array.from({ length: meta.ranks }, (_, rank) => trace.recordedUntil[meta.firstLane[rank]!]!); // as tiles are
     this.unknownFrom = first.filter((ns) => ns < Infinity).sort();
     this.opens = opensOf(analysis);
     const whole = (p: Phase) => p.to - p.from > 0.95 * trace.meta.runtime;

@@ -163,7 +163,7 @@ class Marked {
     this.element.hidden = key === '';
     if (key === '') return trace.giveUp('stats');
     this.put(h('p', { class: 'hint' }, 'loading …'));
-    const take = (s: Stats) => this.put(statistics(trace, s, this.c.announce));
+    const take = (s: Stats) => this.put(statistics(trace, s, store.state.selected, this.c.announce));
     trace.ask('stats', 'stats', query, take, (error) => this.put(h('p', { class: 'hint' }, error.message)));
   }
 

@@ -1,5 +1,6 @@
 // statistics.ts - statistics of an interval as tables; to be copied as CSV.
 import { bytes, count, duration, plural } from '../layout/format';
+import { counted } from '../layout/unrecorded_words';
 import { cell } from '../model/sheet';
 import type { Row, Stats } from '../work/stats';
 import type { Session } from '../work/session';
@@ -111,22 +112,25 @@ async function copy(text: string): Promise<string> {
 }
 
 /** say: to whom does not see the button. */
-export function statistics(trace: Session, s: Stats, say: (text: string) => void): HTMLElement {
+export function statistics(
+  trace: Session,
+  s: Stats,
+  ranks: ReadonlySet<number>,
+  say: (text: string) => void,
+): HTMLElement {
   const states = s.waits.map((w) => [w.state, count(w.count), duration(w.ns)]);
   const toCopy = button('Copy as CSV', 'Copy all rows as CSV', () => {
     const done = (text: string) => ((toCopy.textContent = text), say(text));
     void copy(csvOf(trace, s)).then(done);
   });
   const m = s.messages;
+  const all =
+    `${plural(s.calls, 'call')}${s.open > 0 ? `, ${count(s.open)} of them open` : ''}, ${duration(s.ns)} in MPI, ` +
+    `${plural(m.count, 'message')} sent (${bytes(m.bytes)}, the largest ${bytes(m.largest)})`;
   return h(
     'div',
     { class: 'statistics' },
-    h(
-      'p',
-      {},
-      `${duration(s.to - s.from)}: ${plural(s.calls, 'call')}${s.open > 0 ? `, ${count(s.open)} of them open` : ''}, ${duration(s.ns)} in MPI, ` +
-        `${plural(m.count, 'message')} sent (${bytes(m.bytes)}, the largest ${bytes(m.largest)})`,
-    ),
+    h('p', {}, `${duration(s.to - s.from)}: ${counted(s.calls, all, trace, s, ranks)}`),
     s.open > 0 ? h('p', { class: 'open-key' }, OPEN_HINT) : null,
     s.read < s.of ? h('p', { class: 'hint' }, `so far: ${count(s.read)} of ${plural(s.of, 'chunk')} are read`) : null,
     rowsOf('Operations', 'operation', s.operations, (r) => r.name),

@@ -1,10 +1,12 @@
 // spacetime_words.ts - the space-time view in words: an event, what is shown, what super epochs need. Pure.
 import { Role } from '../model/section';
 import type { Section } from '../model/section';
+import type { Recorded } from '../model/open';
 import type { EpochNeed, SuperEpochs } from '../model/super_epochs';
 import { deepest } from '../model/super_epochs';
 import { bytes, count, exactMoment, moment, plural } from './format';
 import type { Diagram } from './spacetime';
+import { asSentence, counted } from './unrecorded_words';
 
 export interface Names {
   comm(id: number): string;
@@ -54,12 +56,13 @@ export function eventTitle(s: Section, i: number): string {
 }
 
 /** What is read, and what filters leave of it. */
-export function noteOf(s: Section, d: Diagram, runtime: number): string {
+export function noteOf(s: Section, d: Diagram, of: Recorded, interval: { from: number; to: number }): string {
   const { count: events, time } = s.events;
-  if (events === 0) return 'No messages or collectives in this interval.';
+  if (events === 0) return asSentence(counted(0, 'no messages or collectives in this interval', of, interval));
   const numbers = s.epochs.map((e) => e.number).filter((n) => n > 0);
   const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
   const epochs = numbers.length === 0 ? '' : numbers.length === 1 ? `, epoch E${low}` : `, epochs E${low} to E${high}`;
+  const { runtime } = of.meta;
   const step = Math.max(1, runtime / 1e5);
   const when = s.cut
     ? `; the interval has more, shown is it until ${moment(time[events - 1]!, step, runtime / 10)}`
@@ -78,7 +81,7 @@ export function superInWords(
   budget: number,
 ): string[] {
   const most = deepest(needs);
-  if (!most) return ['No message is in flight in what is shown.'];
+  if (!most) return s.events.count === 0 ? [] : ['No message is in flight in what is shown.'];
   const { need, total, epoch } = most;
   const where = s.epochs[epoch]!.number > 0 ? `E${s.epochs[epoch]!.number}` : 'an epoch that is not over';
   const all = total.messages > need.messages ? `, all receivers of it together ${count(total.messages)}` : '';

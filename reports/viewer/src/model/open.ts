@@ -100,9 +100,10 @@ export function callCount(analysis: Json): { calls: number; open: number } | und
   return { calls: rows.reduce((n, x) => n + x.calls, 0), open: rows.reduce((n, x) => n + x.open, 0) };
 }
 
-/** Only totals were recorded. */
+/** Only totals are there: single calls were not wanted, or none of them is in the file yet. */
 export function isTotals(analysis: Json, events: number): boolean {
-  return events === 0 && str(analysis, 'coverage', 'mode') !== 'events';
+  const lost = num(analysis, 'coverage', 'events_lost') ?? 0;
+  return events === 0 && (lost > 0 || str(analysis, 'coverage', 'mode') !== 'events');
 }
 
 /** By rank, ns: from then on single calls are missing. Infinity: none are, or the rank has no record. */
@@ -134,6 +135,25 @@ export function recordedUntilOf(analysis: Json, meta: Meta): Float64Array {
     }
   }
   return until;
+}
+
+/** What is asked about, of a run of which it is known until when single calls of each lane were recorded. */
+export interface Recorded {
+  meta: Meta;
+  recordedUntil: Float64Array;
+}
+
+/** Are all, some, or no single calls of these ranks (none: of all) known between two moments? Where not all are, 0 is not none. */
+export function knownIn(
+  { meta, recordedUntil: until }: Recorded,
+  from: number,
+  to: number,
+  ranks: ReadonlySet<number>,
+) {
+  const { firstLane } = meta;
+  const lanes = [...ranks].flatMap((rank) => [...until.subarray(firstLane[rank], firstLane[rank + 1])]);
+  const own = ranks.size > 0 ? lanes : until;
+  return own.every((ns) => ns >= to) ? 'all' : own.some((ns) => ns > from) ? 'some' : 'none';
 }
 
 /** Ranks that died by themselves. */

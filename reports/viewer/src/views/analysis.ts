@@ -5,6 +5,7 @@ import { button } from '../draw/tools';
 import { WaitTreeTable } from '../draw/wait_tree';
 import { WindowsChart, timeParts } from '../draw/windows';
 import { count, duration, percent, plural } from '../layout/format';
+import { asSentence, counted } from '../layout/unrecorded_words';
 import { writeNumbers } from '../model/address';
 import { issues, list, num, numbers, str } from '../model/analysis';
 import type { Json } from '../model/analysis';
@@ -170,7 +171,10 @@ class Analysis implements ViewInstance {
   }
 
   private waiting(): (HTMLElement | null)[] {
-    if (this.tree.rows[0]!.seconds <= 0) return [h('p', { class: 'hint' }, 'No rank waited.')];
+    if (this.tree.rows[0]!.seconds <= 0) {
+      const none = counted(0, 'no rank waited', this.app.session);
+      return [h('p', { class: 'hint' }, asSentence(none))];
+    }
     const { each, leftOut } = this.tree;
     const notes = [
       each > 1 ? `A column is ${each} ranks.` : '',

@@ -4,11 +4,12 @@ import { FONT, h, paper } from '../draw/dom';
 import { choice, widthSlider } from '../draw/tools';
 import { css, rankColor } from '../layout/color';
 import { bytes, count, duration, moment, plural } from '../layout/format';
+import { asSentence, counted } from '../layout/unrecorded_words';
 import { isFiltering } from '../model/filter';
 import { ranksOf } from '../model/points';
 import type { Sheet } from '../model/sheet';
 import type { Traffic, TrafficKind } from '../model/traffic';
-import { KINDS, caveat, trafficSheet } from './matrix';
+import { KINDS, caveat, isOfCalls, trafficSheet } from './matrix';
 import type { App, View, ViewInstance } from './view';
 
 const ID = 'circle';
@@ -302,8 +303,10 @@ class Circle implements ViewInstance {
 
   private emptyText(): string {
     const kind = this.traffic?.kind;
-    if (kind === 'late') return 'No wait with a known causer in this interval.';
-    return kind === 'p2p' ? 'No message starts in this interval.' : 'There is no traffic of this kind.';
+    if (!this.traffic || !isOfCalls(this.traffic)) return 'There is no traffic of this kind.';
+    const none =
+      kind === 'late' ? 'no wait with a known causer in this interval' : 'no message starts in this interval';
+    return asSentence(counted(0, none, this.app.session, this.app.store.state));
   }
 
   private updateNote(t: Traffic): void {
@@ -321,7 +324,8 @@ class Circle implements ViewInstance {
     const { filter, filterText } = this.app.store.state;
     const filtered = isFiltering(filter) && t.kind === 'p2p' ? `; only ${filterText}` : '';
     const notes = caveat(t) === '' ? '' : `; ${caveat(t)}`;
-    const text = `${amount} on ${plural(this.links.length, 'link')}${drawn}${grouped}${zoom}${notes}${filtered}`;
+    const all = `${amount} on ${plural(this.links.length, 'link')}${drawn}${grouped}${zoom}${notes}${filtered}`;
+    const text = isOfCalls(t) ? counted(messages, all, this.app.session, this.app.store.state) : all;
     if (this.note.textContent !== text) this.note.textContent = text;
     Object.assign(this.app.drawn, {
       circleBytes: total,

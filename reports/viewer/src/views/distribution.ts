@@ -4,6 +4,7 @@ import { FONT, h, paper } from '../draw/dom';
 import { choice } from '../draw/tools';
 import { css, hex } from '../layout/color';
 import { bytes, count, duration, stillReading } from '../layout/format';
+import { counted } from '../layout/unrecorded_words';
 import { withLimits } from '../model/ask';
 import type { LimitOf } from '../model/ask';
 import type { Filter } from '../model/filter';
@@ -239,7 +240,9 @@ class DistributionView implements ViewInstance {
     const [least, most] = this.row().limits(filter);
     if (least > 0 || most > 0) parts.push('grey: filtered out');
     if (filterText !== '') parts.push(`only ${filterText}`);
-    const text = parts.join('; ');
+    const all = parts.join('; ');
+    const { session, store } = this.app;
+    const text = d ? counted(d.total, all, session, store.state, store.state.selected) : all;
     if (this.note.textContent !== text) this.note.textContent = text;
     Object.assign(this.app.drawn, { distributionTotal: d?.total ?? 0, distributionMetric: d?.metric ?? '' });
   }

@@ -175,7 +175,8 @@ class FieldView implements ViewInstance {
     const parts: string[] = [];
     if (f) {
       parts.push(fieldWords(f, this.state()));
-      if (f.most >= f.least) parts.push(`${inUnit(f.unit, f.least)} to ${inUnit(f.unit, f.most)}`);
+      if (f.most >= f.least && (f.most > 0 || f.query.metric !== 'wait'))
+        parts.push(`${inUnit(f.unit, f.least)} to ${inUnit(f.unit, f.most)}`);
       else parts.push(this.nothing(f));
       if (f.rows[0]?.event === NO_EVENT && f.threads > f.rows.length)
         parts.push(`${plural(f.threads, 'thread')} in ${plural(f.rows.length, 'row')}`);

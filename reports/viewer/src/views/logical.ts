@@ -17,6 +17,7 @@ import { orderOf } from '../layout/order';
 import type { Order } from '../layout/order';
 import { FIT_MAX, ROW_MAX, rowAt, rowsOf, visibleRows } from '../layout/rows';
 import type { Rows } from '../layout/rows';
+import { asSentence, counted } from '../layout/unrecorded_words';
 import { isFiltering } from '../model/filter';
 import { LOGICAL_CALLS_MAX, placeOf } from '../model/logical';
 import type { Logical } from '../model/logical';
@@ -308,15 +309,17 @@ class LogicalView implements ViewInstance {
 
   private updateNote(): void {
     const { l } = this;
-    const { filter, filterText } = this.app.store.state;
+    const { store } = this.app;
+    const { filter, filterText } = store.state;
     const { problem } = this;
     const text = l !== null ? this.words(l) : problem === '' ? 'working out the steps' : 'logical time is not known';
     if (this.note.textContent !== text) this.note.textContent = this.note.title = text;
     const isLong = l !== null && l.tooMany > 0;
     this.empty.hidden = !isLong && problem === '' && !(l !== null && l.steps === 0);
+    const none = counted(0, 'no single call lies in this interval', this.app.session, store.state);
     const say = isLong
       ? `The interval has about ${plural(l.tooMany, 'call')}; logical time is worked out for at most ${count(LOGICAL_CALLS_MAX)}. Zoom in: in the timeline, or by the strip above it.`
-      : problem || 'No single call lies in this interval.';
+      : problem || asSentence(none);
     if (!this.empty.hidden && this.empty.textContent !== say) this.empty.textContent = say;
     const isFilteredOut = l !== null && isFiltering(filter) && l.hidden.every((x) => x === 1);
     Object.assign(this.app.drawn, {
@@ -341,7 +344,7 @@ class LogicalView implements ViewInstance {
     if (this.lines > 0 && !this.hasLines) parts.push('zoom in to see messages');
     if (l.tooMany === 0 && picked !== '' && this.app.picked() !== null && this.marked().length === 0)
       parts.push('what is selected is not in it');
-    return parts.join('; ');
+    return counted(l.step.length, parts.join('; '), this.app.session, this.app.store.state);
   }
 
   private updateKey(): void {

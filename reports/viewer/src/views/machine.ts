@@ -18,7 +18,7 @@ import { loadScene } from '../draw/scene_port';
 import type { Colors, Scene } from '../draw/scene_port';
 import { button } from '../draw/tools';
 import type { Tip } from '../draw/tooltip';
-import { rankColor, viridis } from '../layout/color';
+import { hex, rankColor, viridis } from '../layout/color';
 import { bytes, duration, plural } from '../layout/format';
 import { machineColors } from '../layout/machine_colors';
 import { layOut } from '../layout/machine';
@@ -259,7 +259,10 @@ class MachineView implements ViewInstance {
     const values = rankValues(this.app.session.analysis, this.machine.ranks.length, s.color);
     this.mostBytes = values.most;
     const hue = (rank: number) => rankColor(this.machine.ranks[rank]!.node, theme.dark);
-    const of = (rank: number) => (s.color === 'node' ? hue(rank) : viridis(values.share(rank)));
+    const of = (rank: number) => {
+      const share = values.share(rank);
+      return s.color === 'node' ? hue(rank) : Number.isNaN(share) ? hex(theme.idle) : viridis(share);
+    };
     this.colors = machineColors(this.machine, of, strong, theme.dark);
     this.app.drawn.machineDimmed = strong ? this.machine.ranks.length - strong.size : 0;
     this.scene?.colors(this.colors);

@@ -2,6 +2,7 @@
 import { CLASS_STYLES, DISTANCE_STYLES } from '../draw/machine_arcs';
 import type { Arc, ArcStyle, Knot } from '../draw/machine_arcs';
 import { bytes, count, exactMoment, plural } from '../layout/format';
+import { counted } from '../layout/unrecorded_words';
 import { DISTANCES, distanceOf } from '../model/machine';
 import type { Distance, Machine } from '../model/machine';
 import type { Sheet } from '../model/sheet';
@@ -98,9 +99,8 @@ export class InstantTraffic {
     const left = t.all > t.flows.length ? `, the largest ${count(t.flows.length)} of ${count(t.all)} flows drawn` : '';
     const about = t.exact ? `, ${count(t.underWay)} under way` : ', sums of the while before';
     const live = plural(t.ranks, t.exact ? 'live rank' : 'live point');
-    const parts = [
-      `${live}, ${plural(t.messages, 'message')}, ${bytes(t.bytes)}${about}${left}${this.drawn(s, machine, t.flows)}`,
-    ];
+    const all = `${live}, ${plural(t.messages, 'message')}, ${bytes(t.bytes)}${about}${left}${this.drawn(s, machine, t.flows)}`;
+    const parts = [counted(t.messages, all, this.app.session, { from: t.at, to: t.at })];
     if (t.collectives > 0) parts.push(plural(t.collectives, 'collective'));
     if (t.transfers > 0) parts.push(plural(t.transfers, 'one-sided transfer'));
     if (t.callsLeftOut)

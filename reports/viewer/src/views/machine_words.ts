@@ -16,13 +16,13 @@ export function sizeOf({ groups, nodes, ranks, from }: Machine): string {
 }
 
 /** Of the time in the program and in MPI. */
-function shareOf(wait = 0, useful = 0, mpi = 0): number | null {
-  return useful + mpi > 0 ? wait / (useful + mpi) : null;
+function shareOf(wait: number | undefined, useful = 0, mpi = 0): number | null {
+  return wait !== undefined && useful + mpi > 0 ? wait / (useful + mpi) : null;
 }
 
 export interface RankValues {
   most: number;
-  share(rank: number): number; // of the most
+  share(rank: number): number; // of the most; NaN: not known
 }
 
 /** What ranks are coloured by: the share of their time that they wait, or bytes in and out. */
@@ -31,7 +31,7 @@ export function rankValues(analysis: Json, ranks: number, by: string): RankValue
   for (const x of list(analysis, 'per_rank')) {
     const rank = num(x, 'rank') ?? -1;
     const traffic = (num(x, 'bytes_out') ?? 0) + (num(x, 'bytes_in') ?? 0);
-    const waits = shareOf(num(x, 'wait_s'), num(x, 'useful_s'), num(x, 'mpi_s')) ?? 0;
+    const waits = shareOf(num(x, 'wait_s'), num(x, 'useful_s'), num(x, 'mpi_s')) ?? NaN;
     if (rank >= 0 && rank < ranks) values[rank] = by === 'wait' ? waits : traffic;
   }
   const most = by === 'wait' ? 1 : values.reduce((a, b) => Math.max(a, b), 0);
@@ -52,7 +52,7 @@ export function rankTip(m: Machine, rank: number, session: Session, halos: reado
   const rows = placeOf(m, rank);
   const row = list(session.analysis, 'per_rank').find((x) => num(x, 'rank') === rank);
   const share = shareOf(num(row, 'wait_s'), num(row, 'useful_s'), num(row, 'mpi_s'));
-  if (share !== null) rows.push(['waiting', percent(share)]);
+  rows.push(['waiting', share === null ? 'not known' : percent(share)]);
   for (const halo of halos) if (halo.rank === rank) rows.push(['marked', halo.text]);
   return { title: `rank ${rank}`, rows };
 }

@@ -4,6 +4,7 @@ import { FONT, h, paper } from '../draw/dom';
 import { choice } from '../draw/tools';
 import { css, rankColor, viridis } from '../layout/color';
 import { bytes, count, duration } from '../layout/format';
+import { counted } from '../layout/unrecorded_words';
 import { isFiltering } from '../model/filter';
 import { joinPoints, rankPoints, ranksOf } from '../model/points';
 import type { Points } from '../model/points';
@@ -29,6 +30,11 @@ export const KINDS: [TrafficKind, string][] = [
   ['rma', 'one-sided, whole run'],
   ['late', 'late time, interval shown'],
 ];
+
+/** It is told by single calls, others by totals. */
+export function isOfCalls({ kind }: Traffic): boolean {
+  return kind === 'p2p' || kind === 'late';
+}
 
 /** What of the traffic is not there, in words. */
 export function caveat(t: Traffic): string {
@@ -332,7 +338,9 @@ class Matrix implements ViewInstance {
     const { filter, filterText } = this.app.store.state;
     const filtered = isFiltering(filter) && this.kind === 'p2p' ? `; only ${filterText}` : '';
     const notes = `${this.grid.note ? `; ${this.grid.note}` : ''}${filtered}`;
-    const text = total > 0 ? `${this.text(total)} in all${notes}` : `no traffic of this kind${filtered}`;
+    const all = total > 0 ? `${this.text(total)} in all${notes}` : `no traffic of this kind${filtered}`;
+    const isTold = this.traffic !== null && isOfCalls(this.traffic);
+    const text = isTold ? counted(total, all, this.app.session, this.app.store.state) : all;
     if (this.note.textContent !== text) this.note.textContent = text;
     Object.assign(this.app.drawn, {
       matrixTotal: total,

@@ -143,7 +143,7 @@ export class Run {
 
   /** In words: what is shown. */
   get note(): string {
-    return this.section && this.diagram ? noteOf(this.section, this.diagram, this.session.meta.runtime) : '';
+    return this.section && this.diagram ? noteOf(this.section, this.diagram, this.session, this.app.store.state) : '';
   }
 
   merge(budget: number): SuperEpochs | null {

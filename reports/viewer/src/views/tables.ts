@@ -5,6 +5,7 @@ import { Grid } from '../draw/grid';
 import type { GridColumn } from '../draw/grid';
 import { choice } from '../draw/tools';
 import { count, duration, plural, stillReading } from '../layout/format';
+import { UNRECORDED, asSentence, counted } from '../layout/unrecorded_words';
 import { isFiltering } from '../model/filter';
 import type { Cell, Sheet } from '../model/sheet';
 import { scopeOf } from '../model/state';
@@ -281,15 +282,21 @@ class Tables implements ViewInstance {
 
   /** open: of the calls of these rows. */
   private say(text: string, isEmpty: boolean, open: number): void {
-    const { from, to, selected, filter, filterText } = this.app.store.state;
+    const { session, store } = this.app;
+    const { from, to, selected, filter, filterText } = store.state;
     const ranks = selected.size > 0 ? `, ${plural(selected.size, 'rank')} selected` : '';
     const only = isFiltering(filter) ? `; only ${filterText}` : '';
     const of = this.shownKind === 'comms' ? '' : ` in ${duration(to - from)}`;
-    const words = `${text}${of}${ranks}${only}`;
+    const all = `${text}${of}${ranks}${only}`;
+    const isKnown = this.shownKind === 'comms' || (this.shownKind === 'sites' && this.isWhole(store.state));
+    const words = isKnown ? all : counted(this.total, all, session, { from, to }, selected);
     if (this.note.textContent !== words) this.note.textContent = words;
     this.openKey.hidden = open === 0;
     this.empty.hidden = !isEmpty;
-    this.empty.textContent = 'None in this interval. Zoom out, select other ranks, or remove the filter.';
+    this.empty.textContent =
+      words === UNRECORDED
+        ? asSentence(UNRECORDED)
+        : 'None in this interval. Zoom out, select other ranks, or remove the filter.';
   }
 
   private rowAt(n: number): AnyRow | undefined {

@@ -26,6 +26,7 @@ import { Minimap } from '../draw/minimap';
 import { onlyTotals } from '../draw/only_totals';
 import { hex } from '../layout/color';
 import { count, duration, plural } from '../layout/format';
+import { UNRECORDED } from '../layout/unrecorded_words';
 import { orderOf } from '../layout/order';
 import type { Ordered } from '../layout/order';
 import { rowAt, rowOfRanks, rowsOf, visibleRows, yOf } from '../layout/rows';
@@ -63,6 +64,7 @@ class Timeline implements ViewInstance {
   private readonly tools: Tools;
   private readonly path: Path[];
   private readonly isTotals: boolean; // of single calls only those that nobody came back from
+  private readonly hasOpens: boolean;
   private picture: Picture | null = null;
   private surface: CanvasImageSource | null = null;
   private wanted = ''; // key of the camera that is asked for
@@ -102,10 +104,11 @@ class Timeline implements ViewInstance {
     });
     this.stage.append(this.bars, this.scrollBar);
     this.isTotals = isTotals(session.analysis, session.meta.events);
+    this.hasOpens = opensOf(session.analysis).size > 0;
     this.classKey = legend(session, store);
     const keys = [this.classKey, this.lateKey];
     host.append(this.tools.element, this.minimap.element, ...onlyTotals(session), this.stage, ...keys);
-    if (session.meta.events === 0 && opensOf(session.analysis).size === 0) this.stage.append(NO_CALLS());
+    if (session.meta.events === 0 && !this.hasOpens) this.stage.append(NO_CALLS());
     this.navigation = new Navigation(app, this.stage, {
       plot: () => ({ left: this.left(), width: this.plotWidth(), height: this.plotHeight(), rows: this.rows() }),
       setRows: (change) => store.setView(ID, change as Partial<TimelineState> as TimelineState),
@@ -399,7 +402,10 @@ class Timeline implements ViewInstance {
     const { threads } = this.app.session.meta;
     const alike = this.alike.inWords(this.state().group, this.rows().height);
     const parts = [duration(state.to - state.from) + ' shown', ...alike];
-    if (p?.detail === 'events') parts.push(this.isTotals ? 'calls that ranks never came back from' : 'single calls');
+    if (p?.detail === 'events')
+      parts.push(
+        !this.isTotals ? 'single calls' : this.hasOpens ? 'calls that ranks never came back from' : UNRECORDED,
+      );
     if (p?.detail === 'summary') {
       const name = this.app.session.name;
       parts.push(

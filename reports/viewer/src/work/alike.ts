@@ -54,11 +54,11 @@ function addRest(trace: Trace, d: Float32Array, parts: number): void {
   }
 }
 
-/** null: the tiles are not in the part of the trace that is here. */
+/** null: single calls were not recorded, or the tiles are not in the part of the trace that is here. */
 export async function alikeRanks(trace: Trace): Promise<Alike | null> {
   const { ranks, bins } = trace.meta;
   const tiles = trace.kind(Kind.Summary).filter((e) => e.level === 0 && e.rankLevel === 0);
-  if (!tiles.every((e) => trace.isThere(e))) return null;
+  if (trace.meta.events === 0 || !tiles.every((e) => trace.isThere(e))) return null;
   const parts = Math.min(PARTS, bins);
   const shares = new Float32Array(ranks * parts * THINGS);
   await findEnds(trace);

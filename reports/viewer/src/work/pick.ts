@@ -9,6 +9,7 @@ import { eventAt, messageAt, neighbourEvent } from '../layout/pick';
 import type { Line } from '../layout/pick';
 import { planBars, planMessages, planTiles } from '../layout/plan';
 import { rankRange, rowAt, rowOfRanks, visibleRows, yOf } from '../layout/rows';
+import { UNRECORDED } from '../layout/unrecorded_words';
 import { writeNumbers } from '../model/address';
 import { isFiltering, messageFilter } from '../model/filter';
 import type { Open } from '../model/open';
@@ -79,8 +80,6 @@ export function underPointer(trace: Trace, camera: Camera, x: number, y: number)
   if (ranks.length > 1) return groupAt(trace, camera, ranks, time);
   return plan.detail === 'summary' && ranks.length === 1 ? sharesAt(trace, camera, ranks[0]!, time) : null;
 }
-
-const UNRECORDED = 'not known: single calls were not recorded';
 
 /** Where single calls of one of these ranks, or of that thread of the only one, are missing. */
 function unrecordedAt(trace: Trace, ranks: number[], thread: number, time: number): Shares | null {

@@ -5,6 +5,7 @@ import type { Source } from '../io/source';
 import { callSites, communicators, list, num, parseJson, str } from '../model/analysis';
 import type { Alike } from '../model/alike';
 import type { CallSite, Json } from '../model/analysis';
+import { recordedUntilOf } from '../model/open';
 import type { Raw } from '../model/trace';
 import type { Queries, Query } from './queries';
 import { Server } from './server';
@@ -57,6 +58,7 @@ export class Session {
   callSites = new Map<number, CallSite>();
   comms = new Map<number, string>();
   nodes: string[] = []; // by rank
+  recordedUntil: Float64Array = new Float64Array(); // by lane, ns: from then on single calls are missing
   alike: Alike | null = null; // ranks that do the same, once a view has asked
   bytesRead = 0;
   chunksRead = 0;
@@ -82,6 +84,7 @@ export class Session {
       const { version, meta, text } = await session.sendOpen(source);
       const analysis = parseJson(text);
       Object.assign(session, { version, meta, analysis, isPart: source.has !== undefined });
+      session.recordedUntil = recordedUntilOf(analysis, meta);
       session.callSites = callSites(analysis);
       session.comms = communicators(analysis, meta.ranks);
       for (const x of list(analysis, 'per_rank')) session.nodes[num(x, 'rank') ?? -1] = str(x, 'node');

@@ -1,0 +1,57 @@
+// words.test.mjs - what is said of a run: nothing is 0 or none that nobody recorded.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { UNRECORDED, asSentence, counted } from '../../reports/viewer/src/layout/unrecorded_words.ts';
+import { noteOf } from '../../reports/viewer/src/layout/spacetime_words.ts';
+import { rankTip, rankValues } from '../../reports/viewer/src/views/machine_words.ts';
+import { alikeRanks } from '../../reports/viewer/src/work/alike.ts';
+import { make, open, openTotals } from './support.mjs';
+
+/** Of two ranks, the second one with two threads. */
+const recorded = (...until) => ({
+  meta: { firstLane: Uint32Array.of(0, 1, 3), runtime: 100 },
+  recordedUntil: Float64Array.from(until),
+});
+const all = recorded(Infinity, Infinity, Infinity);
+const none = recorded(0, 0, 0);
+const some = recorded(Infinity, 50, Infinity);
+const PART = ', as far as single calls were recorded';
+
+test('0 calls are none only where single calls are known: of which ranks, and when', () => {
+  const from = (a, b) => ({ from: a, to: b });
+  assert.equal(counted(0, '0 calls', all), '0 calls');
+  assert.equal(counted(0, '0 calls', none), UNRECORDED);
+  assert.equal(counted(4, '4 calls', none), `4 calls${PART}`, 'that ranks never came back from');
+  assert.equal(counted(0, '0 calls', some), `0 calls${PART}`);
+  assert.equal(counted(0, '0 calls', some, from(0, 50)), '0 calls', 'before');
+  assert.equal(counted(0, '0 calls', some, from(40, 60)), `0 calls${PART}`);
+  assert.equal(counted(0, '0 calls', some, from(60, 70), new Set([0])), '0 calls', 'of who is recorded');
+  assert.equal(counted(0, '0 calls', some, from(60, 70), new Set([1])), `0 calls${PART}`, 'of its other thread');
+  assert.equal(counted(0, '0 calls', recorded(9, 50, 50), from(60, 70), new Set([1])), UNRECORDED);
+  assert.equal(asSentence(counted(0, 'no rank waited', all)), 'No rank waited.');
+  assert.equal(asSentence(counted(0, 'no rank waited', none)), 'Not known: single calls were not recorded.');
+});
+
+test('a diagram without events says so only where they would be known', () => {
+  const section = { events: { count: 0 } };
+  const note = (of) => noteOf(section, {}, of, { from: 0, to: 100 });
+  assert.equal(note(all), 'No messages or collectives in this interval.');
+  assert.equal(note(none), asSentence(UNRECORDED));
+});
+
+test('a rank whose waiting nobody knows does not wait 0 % of its time', () => {
+  const machine = { ranks: [{ node: 0, place: '' }], nodes: [{ name: 'n', path: '', cores: [] }] };
+  const analysis = (wait) => ({ per_rank: [{ rank: 0, useful_s: 3, mpi_s: 1, wait_s: wait }] });
+  const waiting = (wait) =>
+    rankTip(machine, 0, { analysis: analysis(wait) }, []).rows.find(([name]) => name === 'waiting')[1];
+  assert.deepEqual([waiting(1), waiting(0), waiting(null)], ['25 %', '0 %', 'not known']);
+  const share = (wait) => rankValues(analysis(wait), 1, 'wait').share(0);
+  assert.deepEqual([share(1), share(0), share(null)], [0.25, 0, NaN]);
+});
+
+test('who does the same as others is not known where no calls were recorded', async () => {
+  const path = make(4, 2, 50);
+  assert.ok((await alikeRanks(await open(path))).kinds > 0);
+  const opens = (runtime) => ({ 0: { from: 0.5 * runtime, to: runtime } });
+  assert.equal(await alikeRanks(await openTotals(path, opens)), null);
+});
