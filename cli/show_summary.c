@@ -5,6 +5,7 @@
 #include "cli/show_text.h"
 #include "reports/text/without_waits.h"
 #include "reports/text/drift.h"
+#include "reports/text/places.h"
 #include "reports/text/processor.h"
 
 #include <math.h>
@@ -192,9 +193,10 @@ static void put_objects(const cJSON *a)
 
 static void put_traffic(const cJSON *a, const cJSON *summary)
 {
-	if (show_has_events(a))
-		printf("Traffic     %s messages, %s; ", count_text(json_number_or(summary, "transfers", 0)).s,
-		       show_known(summary, "bytes", bytes_text).s);
+	struct messages sent = messages_sent(summary);
+	if (show_has_events(a) || sent.n > 0)
+		printf("Traffic     %s messages, %s; ", count_text(fmax(sent.n, 0)).s,
+		       isnan(sent.bytes) ? "not known" : bytes_text(sent.bytes).s);
 	else
 		fputs("Traffic     messages not recorded; ", stdout);
 	printf("%s collectives, %s barriers\n", count_text(json_number_or(summary, "collectives", 0)).s,

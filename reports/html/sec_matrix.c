@@ -3,6 +3,7 @@
  * table. */
 #include "reports/html/heatmap.h"
 #include "reports/html/section.h"
+#include "reports/text/places.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -179,7 +180,7 @@ static void write_matrix(struct page *p)
 static void result(struct page *p)
 {
 	const cJSON *pattern = json_first(p->model->root, "patterns");
-	double messages = json_number_or(p->model->summary, "transfers", 0);
+	double messages = messages_sent(p->model->summary).n;
 	if (pattern != NULL)
 		put_words(p, json_text(pattern, "pattern", "?"));
 	else

@@ -75,9 +75,8 @@ static void write_traffic(struct page *p)
 
 static void result(struct page *p)
 {
-	const cJSON *sum = p->model->summary;
-	put(p, "%s in %s", fmt_bytes(fmax(json_number(sum, "bytes"), 0)).s,
-	    fmt_many(fmax(json_number(sum, "transfers"), 0), "message").s);
+	struct messages sent = messages_sent(p->model->summary);
+	put(p, "%s in %s", fmt_bytes(fmax(sent.bytes, 0)).s, fmt_many(fmax(sent.n, 0), "message").s);
 }
 
 static bool has_traffic(const struct model *m)

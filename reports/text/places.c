@@ -33,3 +33,11 @@ bool places_any(const cJSON *kinds)
 			return true;
 	return false;
 }
+
+struct messages messages_sent(const cJSON *summary)
+{
+	return (struct messages){
+		.n = fmax(json_number(summary, "messages_sent"), json_number(summary, "transfers")),
+		.bytes = fmax(json_number(summary, "bytes_sent"), json_number(summary, "bytes")),
+	};
+}

@@ -18,3 +18,11 @@ struct place_sums {
 struct place_sums place_sums(const cJSON *kinds, size_t place);
 /* Is there anything in any of them? */
 bool places_any(const cJSON *kinds);
+
+/* All messages that were sent, as the totals have them: those of which both ends were found are fewer, and of a run
+ * without single calls none. NAN: not known. */
+struct messages {
+	double n, bytes;
+};
+
+struct messages messages_sent(const cJSON *summary);
