@@ -1,6 +1,6 @@
 // words.mjs - what views say of what was not recorded: nothing is 0 or none that nobody knows. Each takes the browser and the tools of
 // run.mjs.
-import { recordTotals } from './record.mjs';
+import { record, recordTotals } from './record.mjs';
 
 const UNKNOWN = /not known: single calls were not recorded/i;
 
@@ -66,10 +66,37 @@ async function testWordsTotals(browser, t) {
   await t.check('of totals alone those that were recorded stand where they were', async () => {
     await show(page, t, 'matrix', { kind: 'whole' });
     const said = await page.textContent('.view.matrix .note');
-    t.truth(/ in all/.test(said) && !UNKNOWN.test(said), said);
+    t.truth(/ in 30 messages/.test(said) && !UNKNOWN.test(said), said);
     t.truth(/^Only totals were recorded: /.test(await page.textContent('.view.timeline .only-totals')), 'the sentence');
   });
   await page.close();
 }
 
-export const WORD_CLAIMS = [testWordsTotals];
+async function testWordsEmpty(browser, t) {
+  const file = record(t.mpitrace, t.work, 3, 'empty');
+  if (!file) return;
+  const page = await t.newPage(browser, { viewport: { width: 1280, height: 800 } });
+  await t.pick(page, file);
+  await t.check('messages of 0 bytes are traffic, in the matrix as in the network', async () => {
+    for (const view of ['matrix', 'circle']) {
+      await show(page, t, view, { kind: 'whole' });
+      const said = await page.textContent(`.view.${view} .note`);
+      t.truth(/^0 B in 30 messages/.test(said), `${view}: ${said}`);
+    }
+  });
+  await t.check('a cell of the matrix says of what its number is', async () => {
+    const names = { whole: 'messages', late: 'waits', collective: 'operations' };
+    for (const [kind, name] of Object.entries(names)) {
+      await show(page, t, 'matrix', { kind, measure: 'messages' });
+      await page.focus('.view.matrix canvas');
+      await page.keyboard.press('ArrowRight');
+      const said = await page.evaluate(() =>
+        [...document.querySelectorAll('[aria-live]')].map((x) => x.textContent).join(),
+      );
+      t.truth(new RegExp(`→ \\d: ${name} \\d`).test(said), `${kind}: ${said}`);
+    }
+  });
+  await page.close();
+}
+
+export const WORD_CLAIMS = [testWordsTotals, testWordsEmpty];

@@ -9,7 +9,7 @@ import { isFiltering } from '../model/filter';
 import { ranksOf } from '../model/points';
 import type { Sheet } from '../model/sheet';
 import type { Traffic, TrafficKind } from '../model/traffic';
-import { KINDS, caveat, isOfCalls, trafficSheet } from './matrix';
+import { KINDS, amountInWords, caveat, isOfCalls, trafficSheet } from './matrix';
 import type { App, View, ViewInstance } from './view';
 
 const ID = 'circle';
@@ -314,10 +314,7 @@ class Circle implements ViewInstance {
     const messages = this.links.reduce((sum, l) => sum + l.messages, 0);
     const { what, each } = t.points;
     const grouped = { rank: '', ranks: `; a point is ${each} ranks`, node: '; a point is a compute node' }[what];
-    const noun = { p2p: 'messages', whole: 'messages', collective: 'operations', rma: 'operations', late: 'waits' }[
-      t.kind
-    ];
-    const amount = `${t.exact ? '' : '≈ '}${this.amount(total)} in ${count(messages)} ${noun}`;
+    const amount = amountInWords(t, total, messages);
     const hidden = this.links.length - this.drawnLinks.length;
     const drawn = hidden > 0 ? `, of which the ${count(this.drawnLinks.length)} largest are drawn` : '';
     const zoom = what === 'rank' || t.wholeRun ? '' : ', zoom in for single ranks';

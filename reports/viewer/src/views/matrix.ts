@@ -3,7 +3,7 @@
 import { FONT, h, paper } from '../draw/dom';
 import { choice } from '../draw/tools';
 import { css, rankColor, viridis } from '../layout/color';
-import { bytes, count, duration } from '../layout/format';
+import { bytes, count, duration, plural } from '../layout/format';
 import { counted } from '../layout/unrecorded_words';
 import { isFiltering } from '../model/filter';
 import { joinPoints, rankPoints, ranksOf } from '../model/points';
@@ -34,6 +34,14 @@ export const KINDS: [TrafficKind, string][] = [
 /** It is told by single calls, others by totals. */
 export function isOfCalls({ kind }: Traffic): boolean {
   return kind === 'p2p' || kind === 'late';
+}
+
+/** What its numbers are of. */
+const NOUNS = { p2p: 'message', whole: 'message', collective: 'operation', rma: 'operation', late: 'wait' };
+
+export function amountInWords({ kind, exact }: Traffic, amount: number, n: number): string {
+  const text = kind === 'late' ? duration(amount) : bytes(amount);
+  return `${exact ? '' : '≈ '}${text} in ${plural(n, NOUNS[kind])}`;
 }
 
 /** What of the traffic is not there, in words. */
@@ -338,9 +346,12 @@ class Matrix implements ViewInstance {
     const { filter, filterText } = this.app.store.state;
     const filtered = isFiltering(filter) && this.kind === 'p2p' ? `; only ${filterText}` : '';
     const notes = `${this.grid.note ? `; ${this.grid.note}` : ''}${filtered}`;
-    const all = total > 0 ? `${this.text(total)} in all${notes}` : `no traffic of this kind${filtered}`;
-    const isTold = this.traffic !== null && isOfCalls(this.traffic);
-    const text = isTold ? counted(total, all, this.app.session, this.app.store.state) : all;
+    const t = this.traffic;
+    const sum = (of: Map<number, number>) => [...of.values()].reduce((a, b) => a + b, 0);
+    const n = t ? sum(t.messages) : 0;
+    const all =
+      t && t.messages.size > 0 ? amountInWords(t, sum(t.bytes), n) + notes : `no traffic of this kind${filtered}`;
+    const text = t && isOfCalls(t) ? counted(n, all, this.app.session, this.app.store.state) : all;
     if (this.note.textContent !== text) this.note.textContent = text;
     Object.assign(this.app.drawn, {
       matrixTotal: total,
@@ -366,7 +377,7 @@ class Matrix implements ViewInstance {
       title: `${this.who(row)} → ${this.who(column)}`,
       rows: [
         [
-          this.kind === 'late' && this.measure === 'bytes' ? 'waited for' : this.measure,
+          this.measure === 'messages' ? `${NOUNS[this.kind]}s` : this.kind === 'late' ? 'waited for' : 'bytes',
           text(this.grid.value[row * this.grid.n + column]!),
         ],
         [`all from ${this.who(row)}`, text(this.grid.rowSum[row]!)],
