@@ -3,9 +3,15 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { UNRECORDED, asSentence, counted } from '../../reports/viewer/src/layout/unrecorded_words.ts';
 import { noteOf } from '../../reports/viewer/src/layout/spacetime_words.ts';
+import { amountInWords } from '../../reports/viewer/src/views/matrix.ts';
 import { rankTip, rankValues } from '../../reports/viewer/src/views/machine_words.ts';
 import { alikeRanks } from '../../reports/viewer/src/work/alike.ts';
-import { make, open, openTotals } from './support.mjs';
+import { wholeEvent } from '../../reports/viewer/src/work/things.ts';
+import { statsOf } from '../../reports/viewer/src/work/stats.ts';
+import { describe } from '../../reports/viewer/src/draw/describe.ts';
+import { duration } from '../../reports/viewer/src/layout/format.ts';
+import { NO_FILTER } from '../../reports/viewer/src/model/filter.ts';
+import { allEvents, generated, make, open, openTotals } from './support.mjs';
 
 /** Of two ranks, the second one with two threads. */
 const recorded = (...until) => ({
@@ -54,4 +60,33 @@ test('who does the same as others is not known where no calls were recorded', as
   assert.ok((await alikeRanks(await open(path))).kinds > 0);
   const opens = (runtime) => ({ 0: { from: 0.5 * runtime, to: runtime } });
   assert.equal(await alikeRanks(await openTotals(path, opens)), null);
+});
+
+test('an amount is of so many messages, operations or waits, also where it is 0', () => {
+  const said = (kind, amount, n, exact = true) => amountInWords({ kind, exact }, amount, n);
+  assert.equal(said('whole', 0, 300), '0 B in 300 messages');
+  assert.equal(said('p2p', 2048, 1, false), '≈ 2.00 KiB in 1 message');
+  assert.equal(said('collective', 8, 2), '8 B in 2 operations');
+  assert.equal(said('late', 2e6, 3), '2.00 ms in 3 waits');
+});
+
+const { signal } = new AbortController();
+const sum = (list, of) => list.reduce((n, x) => n + of(x), 0);
+const names = (trace) => ({ meta: trace.meta, nodes: [], callSites: new Map(), comms: new Map() });
+const of = (tip, name) => tip.rows.find(([key]) => key === name)?.[1];
+
+test('a call waited as long as tables say: what passes after the last has come is no waiting', async () => {
+  const trace = await open(generated('alltoall', 4, 1, 200));
+  const things = [];
+  for (const [chunk, index] of await allEvents(trace)) things.push(await wholeEvent(trace, { chunk, index }));
+  const both = things.filter((x) => x.waits.some((w) => / completion$/.test(w.state)) && x.waits.some((w) => w.waits));
+  assert.ok(both.length > 0, 'calls that waited until all had come, and after');
+  for (const x of both.slice(0, 9)) {
+    const waited = sum(x.waits, (w) => (/ completion$/.test(w.state) ? 0 : w.ns));
+    assert.equal(of(describe(names(trace), x), 'of it waiting'), duration(waited));
+  }
+  const query = { from: 0, to: trace.meta.runtime, ranks: [], filter: NO_FILTER };
+  const { waits } = await statsOf(trace, query, signal, () => undefined);
+  const total = sum(things, (x) => sum(x.waits, (w) => (w.waits ? w.ns : 0)));
+  assert.ok(Math.abs(total - sum(waits, (w) => w.ns)) <= things.length, `${total}, ${sum(waits, (w) => w.ns)}`);
 });

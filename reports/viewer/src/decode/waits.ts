@@ -47,6 +47,14 @@ export function isPart(state: number): boolean {
   return PARTS.has(state);
 }
 
+const COMPLETIONS = new Set([5, 7]); // of a barrier, of N x N
+const WAITING = Uint8Array.from({ length: 256 }, (_, state) => Number(!isPart(state) && !COMPLETIONS.has(state)));
+
+/** For others: what passes after the last has come is no waiting. */
+export function isWaiting(state: number): boolean {
+  return WAITING[state] === 1;
+}
+
 /** All members wait for the same, whose lane is told as it is. */
 function isCollective(state: number): boolean {
   return COLLECTIVES.has(state);

@@ -45,7 +45,7 @@ function waiting(trace: Session, waits: WaitFact[]): [string, string][] {
     return [w.state || 'waited', `${duration(w.ns)}${causer}`];
   });
   const more = known.length - rows.length;
-  const total = waits.reduce((sum, w) => sum + (w.part ? 0 : w.ns), 0);
+  const total = waits.reduce((sum, w) => sum + (w.waits ? w.ns : 0), 0);
   return [
     ['of it waiting', total > 0 ? duration(total) : ''],
     ...rows,

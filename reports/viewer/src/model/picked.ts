@@ -16,6 +16,7 @@ export interface WaitFact {
   state: string; // '' where the file does not say
   ns: number;
   part: boolean; // of another one that is listed as well
+  waits: boolean; // for others: no part, and not what passes after the last has come
   causer: Call | null;
 }
 

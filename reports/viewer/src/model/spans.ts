@@ -1,6 +1,6 @@
 // spans.ts - when calls waited for others: from when to when, inside of the call. What passes after the last has come (completion) is
 // no waiting; parts of another wait are in that one.
-import { How, isPart } from '../decode/waits';
+import { How, isWaiting } from '../decode/waits';
 import type { Waits } from '../decode/waits';
 import { NOWHERE } from '../decode/records';
 import type { Entry } from '../decode/layout';
@@ -10,7 +10,6 @@ import type { Calls } from './messages';
 import type { Trace } from './trace';
 import { waitLength } from './waits';
 
-const COMPLETIONS = new Set([5, 7]); // of a barrier, of N x N
 const LATE_REDUCE = 11; // follows an early reduce
 const EARLY_REDUCE = 9;
 
@@ -26,13 +25,7 @@ export interface Spans {
   state: Uint8Array;
 }
 
-const WAITING = Uint8Array.from({ length: 256 }, (_, state) => Number(!isPart(state) && !COMPLETIONS.has(state)));
-
-export function isWaiting(state: number): boolean {
-  return WAITING[state] === 1;
-}
-
-/** The same by the name in the analysis. */
+/** Is a state of that name in the analysis waiting for others? */
 export function isWaitingState(name: string): boolean {
   return !['late_sender_wrong_order', 'late_complete', 'barrier_completion', 'nxn_completion'].includes(name);
 }

@@ -1,5 +1,5 @@
 // waits.ts - what a call waited for: the state, how long, and the call that caused it if that is known.
-import { How, WAIT_STATES, isPart } from '../decode/waits';
+import { How, WAIT_STATES, isPart, isWaiting } from '../decode/waits';
 import type { Waits } from '../decode/waits';
 import { NOWHERE, segmentOf, valueOf } from '../decode/records';
 import type { EventRef } from '../decode/records';
@@ -9,6 +9,7 @@ export interface Wait {
   state: string; // '' where the file does not say
   ns: number;
   part: boolean; // of another one that is listed as well
+  waits: boolean; // for others: no part, and not what passes after the last has come
   causer: EventRef | null;
 }
 
@@ -62,7 +63,7 @@ export async function waitsOf(trace: Trace, own: EventRef): Promise<Wait[]> {
   const { chunk, index: i } = own;
   if (chunk.wait) {
     const ns = valueOf(chunk.wait, i, 0);
-    return ns > 0 ? [{ state: '', ns, part: false, causer: null }] : [];
+    return ns > 0 ? [{ state: '', ns, part: false, waits: true, causer: null }] : [];
   }
   const found: Wait[] = [];
   await eachOf(trace, own, async (w, k) => {
@@ -70,7 +71,9 @@ export async function waitsOf(trace: Trace, own: EventRef): Promise<Wait[]> {
     const causer = w.causer.window[k] === NOWHERE ? null : await trace.eventAt(w.causer, k);
     const ns = waitLength(w.how[k]!, w.ns[k]!, own, causer);
     const blamed = w.how[k] === How.SinceEnd ? null : causer;
-    found.push({ state: WAIT_STATES[w.state[k]!] ?? '', ns, part: isPart(w.state[k]!), causer: blamed });
+    const state = w.state[k]!;
+    const is = { part: isPart(state), waits: isWaiting(state) };
+    found.push({ state: WAIT_STATES[state] ?? '', ns, ...is, causer: blamed });
   });
   return found;
 }

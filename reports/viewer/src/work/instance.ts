@@ -3,11 +3,10 @@
 import type { Entry } from '../decode/layout';
 import type { EventRef } from '../decode/records';
 import { NOWHERE } from '../decode/records';
-import { How } from '../decode/waits';
+import { How, isWaiting } from '../decode/waits';
 import type { Issue } from '../model/analysis';
 import { Cursor } from '../model/messages';
 import type { EventThing } from '../model/picked';
-import { isWaiting } from '../model/spans';
 import type { Trace } from '../model/trace';
 import { waitLength } from '../model/waits';
 import { wholeEvent } from './things';

@@ -65,7 +65,7 @@ export function eventThing(trace: Trace, e: EventRef): EventThing {
 /** Of a call that a rank never came back from; what it would have moved is not known. */
 function openFacts(x: Open): Partial<EventThing> {
   const { comm, needs, waits } = x;
-  const waited = { state: NEVER_RETURNED, ns: x.to - x.from, part: false, causer: null };
+  const waited = { state: NEVER_RETURNED, ns: x.to - x.from, part: false, waits: true, causer: null };
   return { comm, open: { needs }, waits: waits ? [waited] : [], messages: [] };
 }
 
