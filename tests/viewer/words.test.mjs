@@ -11,7 +11,7 @@ import { statsOf } from '../../reports/viewer/src/work/stats.ts';
 import { describe } from '../../reports/viewer/src/draw/describe.ts';
 import { duration } from '../../reports/viewer/src/layout/format.ts';
 import { NO_FILTER } from '../../reports/viewer/src/model/filter.ts';
-import { allEvents, generated, make, open, openTotals } from './support.mjs';
+import { allEvents, allMessages, generated, make, open, openTotals } from './support.mjs';
 
 /** Of two ranks, the second one with two threads. */
 const recorded = (...until) => ({
@@ -89,4 +89,16 @@ test('a call waited as long as tables say: what passes after the last has come i
   const { waits } = await statsOf(trace, query, signal, () => undefined);
   const total = sum(things, (x) => sum(x.waits, (w) => (w.waits ? w.ns : 0)));
   assert.ok(Math.abs(total - sum(waits, (w) => w.ns)) <= things.length, `${total}, ${sum(waits, (w) => w.ns)}`);
+});
+
+test('a rank sent the messages that it sent, whoever received them', async () => {
+  const trace = await open(make(4, 2, 50));
+  const sent = async (ranks) => {
+    const query = { from: 0, to: trace.meta.runtime, ranks, filter: NO_FILTER };
+    return (await statsOf(trace, query, signal, () => undefined)).messages.count;
+  };
+  const all = await allMessages(trace);
+  assert.equal(await sent([3]), all.filter((m) => m.src === 3).length);
+  assert.equal(await sent([3, 4]), all.filter((m) => m.src === 3 || m.src === 4).length);
+  assert.equal(await sent([]), all.length);
 });

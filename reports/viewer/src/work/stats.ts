@@ -142,8 +142,9 @@ class Sums {
     }
   }
 
-  message(src: number, dst: number, bytes: number): void {
-    if (!this.isWanted(src) && !this.isWanted(dst)) return;
+  /** Of who sent it. */
+  message(src: number, bytes: number): void {
+    if (!this.isWanted(src)) return;
     const { messages } = this.stats;
     messages.count++;
     messages.bytes += bytes;
@@ -195,8 +196,7 @@ export async function statsOf(
     else {
       const c = await trace.messages(e, signal);
       for (let i = 0; i < c.count; i++)
-        if (c.sendStart[i]! >= q.from && c.sendStart[i]! < q.to && passes(c, i))
-          sums.message(c.src[i]!, c.dst[i]!, c.bytes[i]!);
+        if (c.sendStart[i]! >= q.from && c.sendStart[i]! < q.to && passes(c, i)) sums.message(c.src[i]!, c.bytes[i]!);
     }
     sums.stats.read++;
     if (performance.now() - said < 250) continue;
