@@ -576,6 +576,19 @@ test('who waits in a deadlock is who waits in its last call; who has ended waits
     [2, 0],
   ]);
   assert.equal(deadlockInWords(several)[0], 'deadlock: ranks 1–2 wait for rank 0, which has ended');
+  const star = of([0, 1, 2, 3], { 0: [open(null)], 1: [open(0)], 2: [open(0)], 3: [open(0)] });
+  const toCentre = [1, 2, 3].map((rank) => [rank, 0]);
+  assert.deepEqual(
+    [star.waits, star.ended, star.isCycle],
+    [toCentre, [], false],
+    'no arc where it is not known for whom',
+  );
+  assert.deepEqual(deadlockInWords(star), ['deadlock: ranks 0–3 can never continue', 'x']);
+  const pair = of([0, 1, 2], { 0: [open(1)], 1: [open(0)], 2: [open(0)] });
+  assert.equal(deadlockInWords(pair)[0], 'deadlock: ranks 0–2 can never continue', 'a rank beside the cycle');
+  const many = Array.from({ length: 5000 }, (_, rank) => 2 * rank);
+  const ring = of(many, {});
+  assert.equal(deadlockInWords(ring)[0], 'deadlock: ranks 0, 2, 4, 6, 8, 10 … (5,000) wait for each other, in a cycle');
   const cycle = of([0, 2, 1], { 0: [open(2)], 1: [open(0)], 2: [open(5), open(1, { thread: 1 })] });
   const all = [
     [0, 2],

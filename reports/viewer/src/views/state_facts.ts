@@ -8,6 +8,8 @@ import type { Session } from '../work/session';
 
 export const ID = 'states';
 
+const CYCLE_MAX = 12; // ranks, one by one
+
 export interface StatesState {
   [key: string]: string | number | number[] | string[];
   by: string; // what containers are of: auto, none, node, switch, comm ID
@@ -41,26 +43,28 @@ export function switchOf(session: Session): (rank: number) => string {
   return (rank) => byNode.get(session.nodes[rank] ?? '') ?? '';
 }
 
-/** Ranks that wait for ever: each for the next, the last one for the first; or some for those that have ended. */
+/** Ranks that can never continue: each waits for the next, the last one for the first; or all for some others. */
 export interface Deadlock {
-  ranks: number[]; // in the order of the cycle
+  ranks: number[]; // in the order of the cycle, if they are one
   what: string; // who waits in what for whom
-  waits: [number, number][]; // of them for whom
+  waits: [number, number][]; // of them for whom, where that is known
   ended: number[]; // of them
+  isCycle: boolean;
 }
 
-/** Where the analysis has the calls that ranks never came back from, it knows who of them waits; else each does. */
+/** Where the analysis has the calls that ranks never came back from, it knows who of them waits for whom; else each for the next. */
 function deadlockOf(opens: ReadonlyMap<number, Open[]>, ranks: number[], what: string): Deadlock {
   const waiting = (rank: number) => (opens.get(rank) ?? []).filter((x) => x.waits);
   const isKnown = ranks.some((rank) => waiting(rank).length > 0);
+  const nextOf = (k: number) => ranks[(k + 1) % ranks.length]!;
   const waits = ranks.flatMap((rank, k): [number, number][] => {
-    const next = ranks[(k + 1) % ranks.length]!;
-    const calls = waiting(rank);
-    if (isKnown && calls.length === 0) return [];
-    const other = calls.find((x) => x.needs === next)?.needs ?? calls.find((x) => x.needs >= 0)?.needs ?? next;
-    return [[rank, other]];
+    const needs = isKnown ? waiting(rank).map((x) => x.needs) : [nextOf(k)];
+    const other = needs.find((x) => x === nextOf(k)) ?? needs.find((x) => x >= 0);
+    return other === undefined ? [] : [[rank, other]];
   });
-  return { ranks, what, waits, ended: isKnown ? ranks.filter((rank) => waiting(rank).length === 0) : [] };
+  const ended = isKnown ? ranks.filter((rank) => waiting(rank).length === 0) : [];
+  const isCycle = waits.length === ranks.length && waits.every(([, other], k) => other === nextOf(k));
+  return { ranks, what, waits, ended, isCycle };
 }
 
 /** The one that has begun in a state: calls that nobody comes back from begin behind the last change, so in the last state all have. */
@@ -78,12 +82,16 @@ export function deadlockIn(session: Session, { time, step, steps, whole }: Snaps
 
 export function deadlockInWords(d: Deadlock | null): string[] {
   if (!d) return [];
-  const { ranks, what, waits, ended } = d;
-  const cycle = `deadlock: ranks ${[...ranks, ranks[0]].join(' → ')} wait for each other`;
-  const waiting = ranksInWords(waits.map(([rank]) => rank));
-  const over = `deadlock: ${waiting} ${waits.length === 1 ? 'waits' : 'wait'} for ${ranksInWords(ended)}, which ${ended.length === 1 ? 'has' : 'have'} ended`;
-  const first = ended.length > 0 ? [over] : ranks.length > 1 ? [cycle] : [];
-  return [...first, ...(what === '' ? [] : [what])];
+  const { ranks, what, waits, ended, isCycle } = d;
+  const stuck = ranks.filter((rank) => !ended.includes(rank));
+  const who = ranksInWords(stuck);
+  const cycle = ranks.length > CYCLE_MAX ? who : `ranks ${[...ranks, ranks[0]].join(' → ')}`;
+  const isOver = ended.length > 0 && waits.every(([, other]) => ended.includes(other));
+  const over = `${stuck.length === 1 ? 'waits' : 'wait'} for ${ranksInWords(ended)}, which ${ended.length === 1 ? 'has' : 'have'} ended`;
+  const first = isCycle
+    ? `${cycle} wait for each other${ranks.length > CYCLE_MAX ? ', in a cycle' : ''}`
+    : `${who} ${isOver ? over : 'can never continue'}`;
+  return [...(ranks.length > 1 ? [`deadlock: ${first}`] : []), ...(what === '' ? [] : [what])];
 }
 
 /** Ranks that died by themselves, as the analysis says, before others because of them. */

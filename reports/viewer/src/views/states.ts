@@ -326,7 +326,7 @@ class States implements ViewInstance {
         y: p.y,
         open: p.open,
       })),
-      statesCycle: deadlock?.ended.length === 0 ? deadlock.ranks : [],
+      statesCycle: deadlock?.isCycle ? deadlock.ranks : [],
       statesDeadlock: deadlock?.waits ?? [],
     });
   }
