@@ -2,6 +2,7 @@
 #include "base/path.h"
 #include "cli/print.h"
 #include "cli/show_text.h"
+#include "reports/text/running.h"
 #include "reports/text/shares.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ static void put_unreturned(const cJSON *a)
 		mpi_s += fmax(json_number_or(row, "mpi_s", 0), 0);
 	}
 	if (seconds > 0 && ranks_s > 0)
-		printf("      in calls that never returned: %s, %s; in no row\n", seconds_text(seconds).s,
+		printf("      in calls that %s: %s, %s; in no row\n", unreturned_phrase(a), seconds_text(seconds).s,
 		       share_text(fmin(seconds, mpi_s) / ranks_s).s);
 }
 

@@ -1,6 +1,7 @@
 /* sec_time.c - where the ranks' time went: one bar for the whole job, then a bar per MPI operation.
  * In: totals and operations.  Out: a bar with its legend and a table. */
 #include "reports/html/section.h"
+#include "reports/text/running.h"
 #include "reports/text/shares.h"
 
 #include <math.h>
@@ -77,15 +78,16 @@ static void write_operations(struct page *p)
 	put_left_out(p, m->noperations - shown, "more operation");
 }
 
-/* Of ranks that died; so the rows do not add up to the bar. */
+/* Of ranks that died, or that still ran; so the rows do not add up to the bar. */
 static void write_unreturned(struct page *p)
 {
 	const struct model *m = p->model;
 	if (m->unreturned_s > 0 && m->total_s > 0)
 		put(p,
-		    "<p class=\"note\">In calls that never returned: %s, %s of the ranks\xe2\x80\x99 time. They are in "
+		    "<p class=\"note\">In calls that %s: %s, %s of the ranks\xe2\x80\x99 time. They are in "
 		    "no row, and not in the time waiting.</p>\n",
-		    fmt_time(m->unreturned_s).s, fmt_share(fmin(m->unreturned_s, m->mpi_s) / m->total_s).s);
+		    unreturned_phrase(m->root), fmt_time(m->unreturned_s).s,
+		    fmt_share(fmin(m->unreturned_s, m->mpi_s) / m->total_s).s);
 }
 
 static void write_without_processor(struct page *p)

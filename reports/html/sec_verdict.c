@@ -4,6 +4,7 @@
 #include "format/issues.h"
 #include "reports/html/section.h"
 #include "reports/text/gain.h"
+#include "reports/text/running.h"
 #include "reports/text/without_waits.h"
 
 #include <math.h>
@@ -240,9 +241,9 @@ static void write_advice(struct page *p)
 		write_partial(p);
 	if (m->unreturned_s >= UNRETURNED_SEEN * m->total_s && m->unreturned_s > 0)
 		put(p,
-		    "<p class=\"cause\">Calls that never returned took %s of the ranks\xe2\x80\x99 time; it counts as "
+		    "<p class=\"cause\">Calls that %s took %s of the ranks\xe2\x80\x99 time; it counts as "
 		    "waiting only where it is known for whom.</p>\n",
-		    fmt_share(fmin(m->unreturned_s, m->mpi_s) / m->total_s).s);
+		    unreturned_phrase(m->root), fmt_share(fmin(m->unreturned_s, m->mpi_s) / m->total_s).s);
 	write_tracing(p, issue);
 	if (*next != '\0') {
 		put(p, "<p class=\"first\"><b>Do first</b>");

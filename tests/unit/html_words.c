@@ -17,3 +17,28 @@ Test(html_words, messages_of_totals_alone_are_in_headings_as_in_tables)
 	cr_expect_not_null(strstr(page, "no pattern with a name, 900 messages"));
 	free(page);
 }
+
+static bool page_says(const char *json, const char *text)
+{
+	size_t len_bytes;
+	char *page = page_of(json, &len_bytes);
+	cr_assert_not_null(page);
+	bool says = strstr(page, text) != NULL;
+	free(page);
+	return says;
+}
+
+Test(html_words, calls_of_a_job_that_runs_may_well_return)
+{
+	static const char running[] =
+		"{\"coverage\":{\"reasons\":[\"n: the file has no end mark: it was cut, or the job still runs\"]},"
+		"\"per_rank\":[{\"rank\":0,\"state\":\"running\",\"useful_s\":1,\"mpi_s\":5,\"wait_s\":0,"
+		"\"unreturned_s\":5}]}";
+	static const char lost[] = "{\"per_rank\":[{\"rank\":0,\"state\":\"lost\",\"useful_s\":1,\"mpi_s\":5,"
+				   "\"wait_s\":0,\"unreturned_s\":5}]}";
+	cr_expect(page_says(running, "In calls that were still open when this was read: "));
+	cr_expect(page_says(running, "Calls that were still open when this was read took "));
+	cr_expect_not(page_says(running, "never returned"));
+	cr_expect(page_says(lost, "In calls that never returned: "));
+	cr_expect(page_says(lost, "Calls that never returned took "));
+}

@@ -146,8 +146,8 @@ test('in a row of several ranks, too, what only totals tell is not time outside 
   assert.deepEqual(other.pixels, picture.pixels, 'nothing has the colour of time outside MPI, or a part of it');
   const tip = underPointer(trace, picture.camera, 0.6 * picture.camera.width, picture.camera.rows.pad + 3);
   assert.deepEqual(tip.rows, [
-    ['wait in the call that they never come back from', '2'],
-    ['are in the call that they never come back from', '1'],
+    ['wait in calls that ranks never came back from', '2'],
+    ['are in calls that ranks never came back from', '1'],
     ['not known: single calls were not recorded', '5'],
   ]);
 });
@@ -273,7 +273,7 @@ test('of a rank, and of a row of several, it is said that single calls are missi
   assert.deepEqual(tip(picture.camera, 1.3).rows, [['', 'not known: single calls were not recorded']]);
   const row = await drawn(trace, camera(trace, 0, 2 * runtime, { members: [[0, 1, 2, 3, 4, 5, 6, 7]], height: 60 }));
   assert.deepEqual(tip(row.camera, 1.7).rows, [
-    ['wait in the call that they never come back from', '1'],
+    ['wait in calls that ranks never came back from', '1'],
     ['not known: single calls were not recorded', '1'],
     ['recorded', '6'],
   ]);

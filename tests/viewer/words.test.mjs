@@ -1,13 +1,22 @@
 // words.test.mjs - what is said of a run: nothing is 0 or none that nobody recorded.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { UNRECORDED, asSentence, counted } from '../../reports/viewer/src/layout/unrecorded_words.ts';
+import {
+  UNRECORDED,
+  asSentence,
+  counted,
+  unrecordedInWords,
+} from '../../reports/viewer/src/layout/unrecorded_words.ts';
 import { noteOf } from '../../reports/viewer/src/layout/spacetime_words.ts';
 import { amountInWords } from '../../reports/viewer/src/views/matrix.ts';
 import { rankTip, rankValues } from '../../reports/viewer/src/views/machine_words.ts';
 import { alikeRanks } from '../../reports/viewer/src/work/alike.ts';
 import { wholeEvent } from '../../reports/viewer/src/work/things.ts';
 import { statsOf } from '../../reports/viewer/src/work/stats.ts';
+import { processInWords } from '../../reports/viewer/src/layout/state_words.ts';
+import { isRunning, recordedUntil } from '../../reports/viewer/src/model/open.ts';
+import { openHint } from '../../reports/viewer/src/draw/statistics.ts';
+import { openKey } from '../../reports/viewer/src/views/table_columns.ts';
 import { describe } from '../../reports/viewer/src/draw/describe.ts';
 import { duration } from '../../reports/viewer/src/layout/format.ts';
 import { NO_FILTER } from '../../reports/viewer/src/model/filter.ts';
@@ -36,6 +45,12 @@ test('0 calls are none only where single calls are known: of which ranks, and wh
   assert.equal(counted(0, '0 calls', recorded(9, 50, 50), from(60, 70), new Set([1])), UNRECORDED);
   assert.equal(asSentence(counted(0, 'no rank waited', all)), 'No rank waited.');
   assert.equal(asSentence(counted(0, 'no rank waited', none)), 'Not known: single calls were not recorded.');
+});
+
+test('of a job whose file has no call yet single calls are not known', () => {
+  const early = { coverage: { mode: 'events', events_lost: 5 } };
+  assert.deepEqual([...recordedUntil(early, 2, 0)], [0, 0]);
+  assert.deepEqual([...recordedUntil({ coverage: { mode: 'events', events_lost: 0 } }, 1, 0)], [Infinity]);
 });
 
 test('a diagram without events says so only where they would be known', () => {
@@ -101,4 +116,43 @@ test('a rank sent the messages that it sent, whoever received them', async () =>
   assert.equal(await sent([3]), all.filter((m) => m.src === 3).length);
   assert.equal(await sent([3, 4]), all.filter((m) => m.src === 3 || m.src === 4).length);
   assert.equal(await sent([]), all.length);
+});
+
+/** Of a job that runs, or was killed, with one call open. */
+const openJob = (running) => ({
+  coverage: {
+    mode: 'profile',
+    reasons: running ? ['n: the file has no end mark: it was cut, or the job still runs'] : [],
+  },
+  per_rank: [{ rank: 0, state: running ? 'running' : 'lost', open: [{ op: 'MPI_Barrier', from_s: 1, to_s: 2 }] }],
+});
+
+test('calls of a job that runs are still open, and only those of a job that ended never come back', () => {
+  const thing = { kind: 'event', op: 'MPI_Barrier', rank: 0, start: 1e9, duration: 1e9, class: 4, open: { needs: -1 } };
+  const of = (running) => {
+    const analysis = openJob(running);
+    const session = { analysis, meta: { threads: 1 }, nodes: [], callSites: new Map(), comms: new Map() };
+    const tip = describe(session, {
+      ...thing,
+      peer: -1,
+      tag: 0,
+      bytes: 0,
+      calls: 1,
+      comm: 0,
+      collective: -1,
+      callSite: 0,
+    });
+    const names = { comm: () => 'C', site: () => '', running: isRunning(analysis) };
+    const state = { open: [true], doing: [3], ops: ['MPI_Barrier'], op: [0], site: [0], comm: [0], needs: [] };
+    const s = { ...state, time: 2e9, since: [1e9], until: [2e9] };
+    return [
+      tip.rows.find(([key]) => key === 'duration')[1],
+      processInWords(s, 0, names),
+      openHint(analysis),
+      openKey(analysis),
+      unrecordedInWords(analysis, 1, 0),
+    ];
+  };
+  for (const text of of(true)) assert.ok(/still open when this was read/.test(text) && !/never/.test(text), text);
+  for (const text of of(false)) assert.ok(/never c[ao]mes? back/.test(text) && !/still/.test(text), text);
 });

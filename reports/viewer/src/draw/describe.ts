@@ -2,6 +2,7 @@
 import type { Call, CollectiveThing, EventThing, MessageFact, MessageThing, Thing, WaitFact } from '../model/picked';
 import { CLASSES } from '../layout/color';
 import { bytes, count, duration, exactMoment } from '../layout/format';
+import { openLength } from '../layout/unrecorded_words';
 import type { Session } from '../work/session';
 import type { Tip } from './tooltip';
 
@@ -98,7 +99,7 @@ function event(trace: Session, e: EventThing): Tip {
     ['thread', trace.meta.threads > 1 ? String(e.thread) : ''],
     ['class', CLASSES[e.class]!.name],
     ['start', exactMoment(e.start)],
-    ['duration', e.open ? `${duration(e.duration)}, to the end of the rank: it never came back` : duration(e.duration)],
+    ['duration', e.open ? openLength(trace.analysis, e.duration) : duration(e.duration)],
     ['waits for', e.open && e.open.needs >= 0 ? `rank ${rank(trace, e.open.needs)}` : ''],
     ...waiting(trace, e.waits ?? []),
     ['calls', e.calls > 1 ? `${count(e.calls)} unsuccessful tests` : ''],

@@ -13,7 +13,7 @@ import { describe } from './describe';
 import { fill, h } from './dom';
 import { causeOf, goTo, links } from './follow';
 import type { Context } from './follow';
-import { OPEN_HINT, callsWithOpen, statistics } from './statistics';
+import { callsWithOpen, openHint, statistics } from './statistics';
 import { button } from './tools';
 
 export interface Panel {
@@ -142,7 +142,7 @@ function operations(trace: Session): HTMLElement {
         ),
     ),
   );
-  const key = rows.some((r) => r.open > 0) && h('p', { class: 'open-key' }, OPEN_HINT);
+  const key = rows.some((r) => r.open > 0) && h('p', { class: 'open-key' }, openHint(trace.analysis));
   return h('div', {}, table, key);
 }
 

@@ -1,6 +1,8 @@
 // statistics.ts - statistics of an interval as tables; to be copied as CSV.
 import { bytes, count, duration, plural } from '../layout/format';
-import { counted } from '../layout/unrecorded_words';
+import { counted, opensInWords } from '../layout/unrecorded_words';
+import type { Json } from '../model/analysis';
+import { isRunning } from '../model/open';
 import { cell } from '../model/sheet';
 import type { Row, Stats } from '../work/stats';
 import type { Session } from '../work/session';
@@ -33,7 +35,10 @@ function table(title: string, head: string[], rows: (string | HTMLElement)[][], 
 }
 
 /** What the mark means. */
-export const OPEN_HINT = 'open: calls that ranks never came back from; they count to the end of their ranks';
+export function openHint(analysis: Json): string {
+  const until = isRunning(analysis) ? 'until then' : 'to the end of their ranks';
+  return `open: ${opensInWords(analysis)}; they count ${until}`;
+}
 
 /** With how many of them are open. */
 export function callsWithOpen(calls: number, open: number): string {
@@ -131,7 +136,7 @@ export function statistics(
     'div',
     { class: 'statistics' },
     h('p', {}, `${duration(s.to - s.from)}: ${counted(s.calls, all, trace, s, ranks)}`),
-    s.open > 0 ? h('p', { class: 'open-key' }, OPEN_HINT) : null,
+    s.open > 0 ? h('p', { class: 'open-key' }, openHint(trace.analysis)) : null,
     s.read < s.of ? h('p', { class: 'hint' }, `so far: ${count(s.read)} of ${plural(s.of, 'chunk')} are read`) : null,
     rowsOf('Operations', 'operation', s.operations, (r) => r.name),
     s.waits.length > 0 ? table('Waiting', ['state', 'calls', 'time'], states, 0) : null,

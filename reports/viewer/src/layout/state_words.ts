@@ -3,6 +3,7 @@ import { Doing } from '../model/snapshot';
 import type { Active, Change, Snapshot } from '../model/snapshot';
 import { writeNumbers } from '../model/address';
 import { count, duration, plural } from './format';
+import { STILL_OPEN } from './unrecorded_words';
 
 export const DOING = [
   'not begun',
@@ -19,6 +20,7 @@ export const DOING = [
 export interface Names {
   comm(id: number): string;
   site(id: number): string;
+  running: boolean; // when the file was read
 }
 
 const RANKS_MAX = 6;
@@ -57,7 +59,7 @@ function openInWords(s: Snapshot, rank: number, names: Names): string {
   const whom = (s.needs[rank] ?? []).map((x) => x.rank);
   const rest = !waits ? '' : whom.length > 0 ? ` for ${ranksInWords(whom)}` : ' for others';
   const length = duration(Math.max(0, s.until[rank]! - s.since[rank]!));
-  return `rank ${rank} ${waits ? 'waits' : 'is'} in ${call}${rest} and never comes back: ${length}, to its end`;
+  return `rank ${rank} ${waits ? 'waits' : 'is'} in ${call}${rest} ${names.running ? `for ${length}, ${STILL_OPEN}` : `and never comes back: ${length}, to its end`}`;
 }
 
 export function processInWords(s: Snapshot, rank: number, names: Names): string {

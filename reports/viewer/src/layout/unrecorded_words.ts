@@ -1,20 +1,31 @@
 // unrecorded_words.ts - what is said of a run of which single calls are missing: above views, and instead of 0. Pure.
 import type { Json } from '../model/analysis';
-import { isTotals, knownIn, opensOf, recordedUntil } from '../model/open';
+import { isRunning, isTotals, knownIn, opensOf, recordedUntil } from '../model/open';
 import type { Recorded } from '../model/open';
 import { duration, plural } from './format';
+
+export const STILL_OPEN = 'still open when this was read';
+
+export function opensInWords(analysis: Json): string {
+  return isRunning(analysis) ? `calls that were ${STILL_OPEN}` : 'calls that ranks never came back from';
+}
+
+/** How long such a call is. */
+export function openLength(analysis: Json, ns: number): string {
+  return `${duration(ns)}, ${isRunning(analysis) ? STILL_OPEN : 'to the end of the rank: it never came back'}`;
+}
 
 /** What is drawn of a run of which single calls are missing, and ranks hung; null: the calls themselves. */
 export function unrecordedInWords(analysis: Json, ranks: number, events: number): string | null {
   if (isTotals(analysis, events))
     return opensOf(analysis).size === 0
       ? 'Only totals were recorded: when ranks made which call is not known (hatched).'
-      : 'Only totals were recorded: drawn are the calls that ranks never came back from; before them nothing is known (hatched).';
+      : `Only totals were recorded: drawn are the ${opensInWords(analysis)}; before them nothing is known (hatched).`;
   const known = recordedUntil(analysis, ranks, events).filter((ns) => ns < Infinity);
   if (known.length === 0) return null;
   const first = duration(known.reduce((a, b) => Math.min(a, b)));
   const of = known.length === ranks ? 'all ranks' : plural(known.length, 'rank');
-  return `Of ${of} single calls are missing, the first from ${first} on: from then on nothing is known (hatched) but calls that were recorded or that ranks never came back from.`;
+  return `Of ${of} single calls are missing, the first from ${first} on: from then on nothing is known (hatched) but calls that were recorded, and ${opensInWords(analysis)}.`;
 }
 
 export const UNRECORDED = 'not known: single calls were not recorded';

@@ -45,6 +45,12 @@ export function opensOf(analysis: Json): Map<number, Open[]> {
   return found;
 }
 
+/** The program went on when its file was read: calls that were open then may well return. */
+export function isRunning(analysis: Json): boolean {
+  const noEnd = list(analysis, 'coverage', 'reasons').some((x) => String(x).includes('the file has no end mark'));
+  return noEnd && list(analysis, 'per_rank').some((row) => str(row, 'state') === 'running');
+}
+
 /** Its number among the operations of a trace, to which one that never returned anywhere is added. */
 export function opNumber({ ops }: Meta, op: string): number {
   const name = op || '?';

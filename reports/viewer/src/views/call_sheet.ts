@@ -2,7 +2,7 @@
 import { count, plural } from '../layout/format';
 import type { Column, Sheet } from '../model/sheet';
 import type { EventRow, TablePage } from '../work/table';
-import { OPEN_KEY, eventColumns } from './table_columns';
+import { eventColumns, openKey } from './table_columns';
 import type { TableColumn } from './table_columns';
 import type { App } from './view';
 
@@ -24,7 +24,7 @@ export function callSheet(app: App, ranks: number[], title: string): Promise<She
       if (!last) return;
       const some = total > rows.length ? `the first ${count(rows.length)} of ` : '';
       const of = `${some}${plural(total, 'call')} of the ranks and the time shown${filterText ? `, only ${filterText}` : ''}`;
-      const note = open > 0 ? `${of}, ${count(open)} of them ${OPEN_KEY}` : of;
+      const note = open > 0 ? `${of}, ${count(open)} of them ${openKey(session.analysis)}` : of;
       const cells = rows.map((row) => shown.map((c) => c.value(row as EventRow, session)));
       take({ title, note, columns: sheetColumns(shown), rows: cells });
     };

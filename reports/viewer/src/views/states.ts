@@ -10,6 +10,7 @@ import type { Placed } from '../layout/boxes';
 import { count, duration, exactMoment, plural, shortPlace } from '../layout/format';
 import { DOING, activeInWords, changeInWords, processInWords, tally } from '../layout/state_words';
 import type { Names } from '../layout/state_words';
+import { isRunning } from '../model/open';
 import { hiddenBy } from '../model/containers';
 import type { Box, Item, Kinds } from '../model/containers';
 import { extentOf } from '../model/picked';
@@ -64,6 +65,7 @@ class States implements ViewInstance {
     const { session } = app;
     this.boxes = new Boxes(app);
     this.names = {
+      running: isRunning(session.analysis),
       comm: (id) => session.comms.get(id) ?? `communicator ${id}`,
       site: (id) => shortPlace(session.callSites.get(id)?.place ?? ''),
     };

@@ -3,8 +3,10 @@ import { callSite } from '../draw/describe';
 import { CLASSES } from '../layout/color';
 import { bytes, count, duration, exactMoment, shortPlace } from '../layout/format';
 import { writeNumbers } from '../model/address';
+import { STILL_OPEN } from '../layout/unrecorded_words';
 import { list, num, numbers, str } from '../model/analysis';
-import { openSums, opensOf } from '../model/open';
+import type { Json } from '../model/analysis';
+import { isRunning, openSums, opensOf } from '../model/open';
 import type { Open } from '../model/open';
 import type { Cell } from '../model/sheet';
 import type { Session } from '../work/session';
@@ -32,7 +34,11 @@ const peerOf = (n: number) => (n === -2 ? 'PROC_NULL' : n < 0 ? null : n);
 /** Shown where ranks never came back from calls: in files whether a call returned, to people which did not. */
 const RETURNED = { key: 'returned', title: 'open', width: 46 };
 /** What the mark means. */
-export const OPEN_KEY = 'open: the rank never came back from it; it counts to the end of the rank';
+export function openKey(analysis: Json): string {
+  return isRunning(analysis)
+    ? `open: ${STILL_OPEN}; it counts until then`
+    : 'open: the rank never came back from it; it counts to the end of the rank';
+}
 
 const EVENT_COLUMNS: TableColumn<EventRow>[] = [
   { key: 'start_ns', sort: 'start', title: 'start', width: 122, isNumber: true, value: (r) => r.start, show: moment },

@@ -15,12 +15,12 @@ import type { Stats } from '../work/stats';
 import type { EventRow, MessageRow, TablePage, TableQuery } from '../work/table';
 import {
   MESSAGE_COLUMNS,
-  OPEN_KEY,
   commColumns,
   commsOfRun,
   eventColumns,
   siteColumns,
   sitesOfRun,
+  openKey,
 } from './table_columns';
 import type { CommRow, SiteRow, TableColumn } from './table_columns';
 import { FILE_ROWS, sheetColumns } from './call_sheet';
@@ -68,7 +68,7 @@ function isBefore(a: Cell, b: Cell): number {
 class Tables implements ViewInstance {
   private readonly grid: Grid;
   private readonly note = h('span', { class: 'note', role: 'status' });
-  private readonly openKey = h('p', { class: 'open-key', hidden: true }, OPEN_KEY);
+  private readonly openKey = h('p', { class: 'open-key', hidden: true });
   private readonly empty = h('p', { class: 'empty hint', hidden: true });
   private readonly kind;
   private columns: AnyColumn[] = [];
@@ -95,6 +95,7 @@ class Tables implements ViewInstance {
     });
     const words = 'The interval shown, the ranks selected and the filter hold here too';
     const tools = h('div', { class: 'tools', title: words }, this.kind.element, this.note);
+    this.openKey.textContent = openKey(app.session.analysis);
     fill(host, tools, this.openKey, this.grid.element, this.empty);
   }
 
@@ -337,7 +338,7 @@ class Tables implements ViewInstance {
     const left = this.total > rows.length ? ` The first ${count(rows.length)} of ${plural(this.total, 'row')}.` : '';
     const columns = sheetColumns(this.columns);
     const title = KINDS.find(([kind]) => kind === this.shownKind)?.[1] ?? '';
-    const open = this.openKey.hidden ? '' : ` ${OPEN_KEY}.`;
+    const open = this.openKey.hidden ? '' : ` ${this.openKey.textContent}.`;
     const cells = rows.map((row) => this.columns.map((c) => c.value(row, session)));
     return { title, note: `${this.note.textContent}.${left}${open}`, columns, rows: cells };
   }

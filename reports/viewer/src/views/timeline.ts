@@ -26,7 +26,7 @@ import { Minimap } from '../draw/minimap';
 import { onlyTotals } from '../draw/only_totals';
 import { hex } from '../layout/color';
 import { count, duration, plural } from '../layout/format';
-import { UNRECORDED } from '../layout/unrecorded_words';
+import { UNRECORDED, opensInWords } from '../layout/unrecorded_words';
 import { orderOf } from '../layout/order';
 import type { Ordered } from '../layout/order';
 import { rowAt, rowOfRanks, rowsOf, visibleRows, yOf } from '../layout/rows';
@@ -404,7 +404,7 @@ class Timeline implements ViewInstance {
     const parts = [duration(state.to - state.from) + ' shown', ...alike];
     if (p?.detail === 'events')
       parts.push(
-        !this.isTotals ? 'single calls' : this.hasOpens ? 'calls that ranks never came back from' : UNRECORDED,
+        !this.isTotals ? 'single calls' : this.hasOpens ? opensInWords(this.app.session.analysis) : UNRECORDED,
       );
     if (p?.detail === 'summary') {
       const name = this.app.session.name;

@@ -9,9 +9,10 @@ import { eventAt, messageAt, neighbourEvent } from '../layout/pick';
 import type { Line } from '../layout/pick';
 import { planBars, planMessages, planTiles } from '../layout/plan';
 import { rankRange, rowAt, rowOfRanks, visibleRows, yOf } from '../layout/rows';
-import { UNRECORDED } from '../layout/unrecorded_words';
+import { UNRECORDED, openLength, opensInWords } from '../layout/unrecorded_words';
 import { writeNumbers } from '../model/address';
 import { isFiltering, messageFilter } from '../model/filter';
+import { isRunning } from '../model/open';
 import type { Open } from '../model/open';
 import type { Call, Thing } from '../model/picked';
 import type { Trace } from '../model/trace';
@@ -90,9 +91,10 @@ function unrecordedAt(trace: Trace, ranks: number[], thread: number, time: numbe
   if (ranks.length === 1) return { kind: 'shares', title: `Rank ${ranks[0]}`, rows: [['', UNRECORDED]] };
   const at = missing.flatMap((rank) => trace.opens.get(rank)?.find((x) => x.from <= time && time < x.to) ?? []);
   const waiting = at.filter((x) => x.waits).length;
+  const opens = opensInWords(trace.analysis);
   const rows: [string, string][] = [
-    ['wait in the call that they never come back from', count(waiting)],
-    ['are in the call that they never come back from', count(at.length - waiting)],
+    [`wait in ${opens}`, count(waiting)],
+    [`are in ${opens}`, count(at.length - waiting)],
     [UNRECORDED, count(missing.length - at.length)],
     ['recorded', count(ranks.length - missing.length)],
   ];
@@ -105,11 +107,16 @@ function openAt(trace: Trace, rank: number, thread: number, time: number): Share
   const open = trace.opens.get(rank)?.find(isHere);
   if (!open) return null;
   const site = trace.callSites.get(open.site)?.place ?? '';
-  const rows: [string, string][] = [['lasts', `${duration(open.to - open.from)}, to the end of the rank`]];
+  const rows: [string, string][] = [['lasts', openLength(trace.analysis, open.to - open.from)]];
   if (site) rows.push(['at', site]);
   if (open.waits) rows.push(['waits for', open.needs >= 0 ? `rank ${open.needs}` : 'others']);
   const ref = `n${rank}.${open.thread}`;
-  return { kind: 'shares', ref, title: `Rank ${rank} never comes back from ${open.op || 'a call'}`, rows };
+  return {
+    kind: 'shares',
+    ref,
+    title: `Rank ${rank} ${isRunning(trace.analysis) ? 'is in' : 'never comes back from'} ${open.op || 'a call'}`,
+    rows,
+  };
 }
 
 function messageUnder(trace: Trace, camera: Camera, x: number, y: number): Thing | null {
