@@ -270,7 +270,7 @@ async function testInterval(browser, t) {
     await page.click('text=All its ranks');
     await t.settled(page);
     const text = await page.textContent('.selection');
-    t.truth(/MPI_Allreduce, all ranks/.test(text) && /last inrank \d/.test(text) && /ranks8/.test(text), text);
+    t.truth(/MPI_Allreduce, all its ranks/.test(text) && /last inrank \d/.test(text) && /ranks8/.test(text), text);
     await page.mouse.move(5, 5);
     await t.shot(page, 'collective');
   });

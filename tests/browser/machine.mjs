@@ -40,7 +40,7 @@ async function testMachine(browser, t) {
     await t.settled(page);
     const d = await t.drawn(page);
     t.same([d.machineExact, d.machineArcs, d.machineLive], [true, 24, 8], 'instant');
-    t.truth(/8 live ranks, 6\d\d messages/.test(await page.textContent('.machine .note')), 'note');
+    t.truth(/8 ranks with traffic, 6\d\d messages/.test(await page.textContent('.machine .note')), 'note');
     await t.shot(page, 'machine');
     await set(page, { flows: ['intra-node'] });
     await page.waitForFunction(() => globalThis.mpitrace.drawn.machineArcs < 24);

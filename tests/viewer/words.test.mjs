@@ -17,6 +17,7 @@ import { processInWords } from '../../reports/viewer/src/layout/state_words.ts';
 import { isRunning, recordedUntil } from '../../reports/viewer/src/model/open.ts';
 import { openHint } from '../../reports/viewer/src/draw/statistics.ts';
 import { openKey } from '../../reports/viewer/src/views/table_columns.ts';
+import { coverageText } from '../../reports/viewer/src/draw/header.ts';
 import { describe } from '../../reports/viewer/src/draw/describe.ts';
 import { duration } from '../../reports/viewer/src/layout/format.ts';
 import { NO_FILTER } from '../../reports/viewer/src/model/filter.ts';
@@ -155,4 +156,22 @@ test('calls of a job that runs are still open, and only those of a job that ende
   };
   for (const text of of(true)) assert.ok(/still open when this was read/.test(text) && !/never/.test(text), text);
   for (const text of of(false)) assert.ok(/never c[ao]mes? back/.test(text) && !/still/.test(text), text);
+});
+
+test('what is small or part of a whole is said as that', () => {
+  const part = { rank: 0, start: 0, duration: 9 };
+  const collective = {
+    kind: 'collective',
+    op: 'MPI_Allreduce',
+    comm: 1,
+    k: 0,
+    members: 2,
+    parts: [part, { ...part, rank: 1 }],
+  };
+  const session = { meta: {}, nodes: [], callSites: new Map(), comms: new Map([[1, 'half']]) };
+  assert.equal(describe(session, collective).title, 'MPI_Allreduce, all its ranks');
+  const coverage = { complete: false, events: 9, events_lost: 66005 };
+  const analysis = { coverage, operations: [{ op: 'MPI_Send', calls: 264020, time_s: 1 }] };
+  const { text } = coverageText({ analysis, meta: { events: 9 } });
+  assert.equal(text, 'Partial: 264,020 calls, 66,005 single events lost (totals stay exact)');
 });

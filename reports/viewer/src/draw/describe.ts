@@ -138,7 +138,7 @@ function collective(trace: Session, c: CollectiveThing): Tip {
   const out = c.parts.reduce((a, b) => (end(b) > end(a) ? b : a));
   const lost = c.parts.reduce((sum, p) => sum + Math.min(last.start, end(p)) - p.start, 0);
   const missing = c.members - c.parts.length;
-  return described(`${c.op}, all ranks`, [
+  return described(`${c.op}, all its ranks`, [
     ['number', `${count(c.k + 1)} on ${trace.comms.get(c.comm) ?? `communicator ${c.comm}`}`],
     ['ranks', `${count(c.parts.length)}${missing > 0 ? `; ${count(missing)} more were not found` : ''}`],
     ['first in', `rank ${rank(trace, first.rank)} at ${exactMoment(first.start)}`],

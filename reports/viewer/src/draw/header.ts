@@ -63,7 +63,8 @@ export function coverageText(trace: Session): { complete: boolean; text: string;
   const events = num(a, 'coverage', 'events') ?? trace.meta.events;
   const parts = [calls ? plural(calls.calls, 'call') : `${plural(events, 'call')} recorded singly`];
   if (calls && calls.open > 0) parts.push(`${count(calls.open)} open at the end`);
-  if (lost > 0 && !isTotals(a, trace.meta.events)) parts.push(`${count(lost)} lost`);
+  if (lost > 0 && !isTotals(a, trace.meta.events))
+    parts.push(`${plural(lost, 'single event')} lost (totals stay exact)`);
   if (seen !== undefined && expected !== undefined && seen !== expected) parts.push(`${seen} of ${expected} ranks`);
   if (missing.length > 0) parts.push(`no data from ${missing.slice(0, 4).join(', ')}${missing.length > 4 ? ' …' : ''}`);
   const known = at(a, 'coverage', 'complete') !== undefined;
@@ -96,7 +97,7 @@ function trust(trace: Session, filter: HTMLElement): HTMLElement {
       ? h(
           'span',
           { class: 'pill', title: 'Share of the runtime spent in tracing' },
-          `tracing ${(overhead * 100).toFixed(2)} %`,
+          `tracing ${overhead > 0 && overhead < 5e-5 ? '< 0.01' : (overhead * 100).toFixed(2)} %`,
         )
       : null,
     filter,

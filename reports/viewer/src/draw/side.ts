@@ -4,7 +4,7 @@ import type { Issue } from '../model/analysis';
 import { extentOf, ranksOfThing } from '../model/picked';
 import type { Thing } from '../model/picked';
 import { scopeOf } from '../model/state';
-import { duration, plural } from '../layout/format';
+import { count, duration, plural } from '../layout/format';
 import { operationsOf } from '../model/open';
 import type { Session } from '../work/session';
 import type { Stats } from '../work/stats';
@@ -15,6 +15,8 @@ import { causeOf, goTo, links } from './follow';
 import type { Context } from './follow';
 import { callsWithOpen, openHint, statistics } from './statistics';
 import { button } from './tools';
+
+const OPERATIONS_SHOWN = 14;
 
 export interface Panel {
   element: HTMLElement;
@@ -130,7 +132,7 @@ function operations(trace: Session): HTMLElement {
       'tbody',
       {},
       ...rows
-        .slice(0, 14)
+        .slice(0, OPERATIONS_SHOWN)
         .map((r) =>
           h(
             'tr',
@@ -143,7 +145,8 @@ function operations(trace: Session): HTMLElement {
     ),
   );
   const key = rows.some((r) => r.open > 0) && h('p', { class: 'open-key' }, openHint(trace.analysis));
-  return h('div', {}, table, key);
+  const left = rows.length - OPERATIONS_SHOWN;
+  return h('div', {}, table, left > 0 && h('p', { class: 'hint' }, `and ${count(left)} more`), key);
 }
 
 /** Statistics of the marked interval, asked for anew when it, the ranks or the filter change. */

@@ -98,7 +98,7 @@ export class InstantTraffic {
     if (!t) return [];
     const left = t.all > t.flows.length ? `, the largest ${count(t.flows.length)} of ${count(t.all)} flows drawn` : '';
     const about = t.exact ? `, ${count(t.underWay)} under way` : ', sums of the while before';
-    const live = plural(t.ranks, t.exact ? 'live rank' : 'live point');
+    const live = `${plural(t.ranks, t.exact ? 'rank' : 'point')} with traffic`;
     const all = `${live}, ${plural(t.messages, 'message')}, ${bytes(t.bytes)}${about}${left}${this.drawn(s, machine, t.flows)}`;
     const parts = [counted(t.messages, all, this.app.session, { from: t.at, to: t.at })];
     if (t.collectives > 0) parts.push(plural(t.collectives, 'collective'));
