@@ -62,7 +62,7 @@ static void put_strip_row(const struct strip *s, size_t row, double most)
 
 void show_strip(const cJSON *a)
 {
-	bool waits = show_has_events(a);
+	bool waits = show_knows_waits(a);
 	struct strip s = {.rows = 0};
 	double most = 0;
 	read_strip(a, waits ? "wait_s" : "mpi_s", &s);
@@ -106,7 +106,7 @@ static void put_nodes(const cJSON *a, const struct profile *p)
 		printf("  %-20s %7s %11s %11s %11s %11s%s\n",
 		       x->name[0] != 0 ? show_name(x->name, 20, false).s : "not known", count_text((double)x->ranks).s,
 		       seconds_text(x->useful_s).s, seconds_text(x->longest_s).s, seconds_text(x->mpi_s).s,
-		       show_has_events(a) ? seconds_text(x->wait_s).s : "not known", x->slow ? " !" : "");
+		       show_knows_waits(a) ? seconds_text(x->wait_s).s : "not known", x->slow ? " !" : "");
 	}
 	show_more(p->nnodes);
 }

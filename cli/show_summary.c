@@ -3,6 +3,7 @@
 #include "cli/print.h"
 #include "cli/show.h"
 #include "cli/show_text.h"
+#include "reports/text/waits_bound.h"
 #include "reports/text/without_waits.h"
 #include "reports/text/drift.h"
 #include "reports/text/places.h"
@@ -61,12 +62,14 @@ static void put_shares(const cJSON *a)
 		return;
 	printf("MPI         %s of the ranks' %s without MPI_Init and MPI_Finalize",
 	       share_text(mpi_s / (useful_s + mpi_s)).s, seconds_text(useful_s + mpi_s).s);
-	if (show_has_events(a))
-		printf(",\n            %s waiting for others\n", share_text(wait_s / (useful_s + mpi_s)).s);
-	if (show_has_events(a) && without_waits_of(a) > 0)
+	bool known = show_knows_waits(a);
+	if (known)
+		printf(",\n            %s%s waiting for others\n", waits_bound_text(waits_are_at_least(a)),
+		       share_text(wait_s / (useful_s + mpi_s)).s);
+	if (known && without_waits_of(a) > 0)
 		printf("            %s of the time in MPI is in calls whose waiting is not analysed\n",
 		       share_text(without_waits_of(a)).s);
-	if (!show_has_events(a))
+	if (!known)
 		puts(",\n            waiting is not known");
 }
 

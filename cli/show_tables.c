@@ -89,7 +89,7 @@ void show_callsites(const cJSON *a)
 	for (size_t i = 0; i < n && i < SHOW_TOP; i++) {
 		printf("  %-18s %11s %11s %11s  ", show_name(json_text(rows[i], "op", "?"), 18, false).s,
 		       show_known(rows[i], "calls", count_text).s, show_known(rows[i], "time_s", seconds_text).s,
-		       show_has_events(a) ? show_known(rows[i], "wait_s", seconds_text).s : "not known");
+		       show_knows_waits(a) ? show_known(rows[i], "wait_s", seconds_text).s : "not known");
 		show_place(rows[i], 23);
 	}
 	show_more(n);

@@ -1,6 +1,7 @@
 /* show_text.c - see show_text.h. */
 #include "cli/show_text.h"
 #include "cli/print.h"
+#include "reports/text/waits_bound.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -64,6 +65,14 @@ void show_words(const char *text, int column, int indent)
 bool show_has_events(const cJSON *analysis)
 {
 	return json_number_or(json_item(analysis, "coverage"), "events", 1) > 0;
+}
+
+bool show_knows_waits(const cJSON *analysis)
+{
+	double wait_s = 0;
+	for (const cJSON *row = json_first(analysis, "per_rank"); row != NULL; row = row->next)
+		wait_s += fmax(0, json_number_or(row, "wait_s", 0));
+	return show_has_events(analysis) && (wait_s > 0 || !waits_are_at_least(analysis));
 }
 
 double show_ranks_s(const cJSON *a)

@@ -48,6 +48,8 @@ struct show_name show_name(const char *text, unsigned max_bytes, bool words);
 void show_words(const char *text, int column, int indent);
 /* Messages and waits are found in single calls: without any they are not known, and not zero. */
 bool show_has_events(const cJSON *analysis);
+/* How long ranks waited, or a bound that says something. */
+bool show_knows_waits(const cJSON *analysis);
 /* All ranks' time in the traced region, as the page adds it up. */
 double show_ranks_s(const cJSON *analysis);
 /* Of what operations and waits are shares; NAN when not known. */

@@ -65,11 +65,20 @@ static struct place *places_of(const struct analysis *a, unsigned explained)
 	return of;
 }
 
-/* Where single calls are missing, waiting is not known. */
+/* Calls of which only the totals tell, as of a file that was cut. */
+static bool ends_before_its_calls(const struct process *p)
+{
+	for (size_t i = 0; i < p->threads.n; i++)
+		if (p->threads.at[i].not_written > 0)
+			return true;
+	return false;
+}
+
+/* Where single calls are missing, of the rank or of whom it may have waited for, waiting is not known. */
 static bool all_judged(const struct step *s)
 {
 	for (uint32_t r = 0; r < s->nranks; r++)
-		if (s->ranks[r] != NULL && !process_is_whole(s->ranks[r]))
+		if (s->ranks[r] == NULL || !process_is_whole(s->ranks[r]) || ends_before_its_calls(s->ranks[r]))
 			return false;
 	return true;
 }

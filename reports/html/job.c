@@ -4,6 +4,7 @@
 #include "reports/html/html.h"
 #include "reports/html/job.h"
 #include "reports/html/page.h"
+#include "reports/text/waits_bound.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,6 +20,7 @@ static void read_analysis(struct job_step *x, const struct model *m)
 	x->known = true;
 	x->partial = m->partial;
 	x->waits_known = m->waits_known;
+	x->waits_at_least = m->waits_at_least;
 	x->program = strdup(basename_of(json_text(m->job, "program", "MPI program")));
 	x->ranks = (double)model_nranks(m);
 	x->runtime_s = m->runtime_s;
@@ -222,8 +224,8 @@ static void write_step(struct page *p, const struct job_step *x, double most_s)
 	put(p, "%s</small></th><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"wide\">",
 	    x->partial ? " \xc2\xb7 partial" : "", fmt_count(x->ranks).s, fmt_time(x->runtime_s).s);
 	put_time_bar(p, x->useful_s, x->mpi_s, x->wait_s, most_s);
-	put(p, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td>",
-	    fmt_share(x->total_s > 0 ? x->mpi_s / x->total_s : NAN).s,
+	put(p, "</td><td class=\"n\">%s</td><td class=\"n\">%s%s</td><td class=\"n\">%s</td><td>",
+	    fmt_share(x->total_s > 0 ? x->mpi_s / x->total_s : NAN).s, waits_bound_text(x->waits_at_least),
 	    !x->waits_known ? "not known" : fmt_share(x->total_s > 0 ? x->wait_s / x->total_s : NAN).s,
 	    fmt_ratio(x->parallel).s);
 	if (x->issue != NULL) {

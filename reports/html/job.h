@@ -18,7 +18,7 @@ struct job_step {
 	double ranks, runtime_s;	     /* NAN: not known */
 	double total_s, useful_s, mpi_s, wait_s;
 	double loss_s, parallel;
-	bool known, partial, waits_known;
+	bool known, partial, waits_known, waits_at_least;
 	int severity;
 };
 

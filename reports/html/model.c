@@ -1,6 +1,7 @@
 /* model.c - read the analysis object once: totals over ranks, lists sorted for showing.
  * In: JSON text.  Out: struct model, on which every section only looks. */
 #include "reports/html/model.h"
+#include "reports/text/waits_bound.h"
 
 #include <errno.h>
 #include <math.h>
@@ -143,6 +144,9 @@ int model_create(const char *json, struct model *ret_model)
 	m.totals = strcmp(json_text(m.coverage, "mode", ""), "totals") == 0;
 	m.partial = is_partial(&m);
 	m.waits_known = !m.totals && json_number_or(m.coverage, "events", 1) > 0;
+	m.waits_at_least = m.waits_known && waits_are_at_least(m.root);
+	m.waits_known &= !m.waits_at_least || m.wait_s > 0; /* at least 0 says nothing */
+	m.waits_at_least &= m.waits_known;
 	*ret_model = m;
 	return 0;
 }

@@ -48,6 +48,7 @@ struct model {
 	bool totals; /* the events are not analysed yet: waits and messages are not known */
 	bool partial;
 	bool waits_known;			 /* single calls are there, in which waiting is found */
+	bool waits_at_least;			 /* of many calls they are missing */
 	bool threaded;				 /* some rank called MPI from several threads */
 	double runtime_s;			 /* of the traced region; NAN when unknown */
 	double useful_s, mpi_s, wait_s, total_s; /* summed over ranks */

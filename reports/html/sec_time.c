@@ -28,7 +28,10 @@ static void write_total(struct page *p)
 	put_bar_of(p, parts, 3, m->total_s, 30);
 	put(p, "<p class=\"legend\">");
 	write_share(p, "useful", "useful, outside MPI", m->useful_s);
-	if (m->waits_known) {
+	if (m->waits_at_least) {
+		write_share(p, "mpi", "in MPI, not waiting as far as is recorded", m->mpi_s - m->wait_s);
+		write_share(p, "wait", "in MPI, waiting for others, at least", m->wait_s);
+	} else if (m->waits_known) {
 		write_share(p, "mpi", "in MPI, not waiting", m->mpi_s - m->wait_s);
 		write_share(p, "wait", "in MPI, waiting for others", m->wait_s);
 	} else {

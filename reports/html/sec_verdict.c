@@ -6,6 +6,7 @@
 #include "reports/text/gain.h"
 #include "reports/text/running.h"
 #include "reports/text/without_waits.h"
+#include "reports/text/waits_bound.h"
 
 #include <math.h>
 #include <string.h>
@@ -275,7 +276,7 @@ static void write_figures(struct page *p)
 	put(p, "<div><dt>of the ranks\xe2\x80\x99 time waiting for others");
 	if (m->waits_known && without_waits > 0)
 		put(p, "; %s of the time in MPI is in calls whose waiting is not analysed", fmt_share(without_waits).s);
-	put(p, "</dt><dd>%s</dd></div>\n",
+	put(p, "</dt><dd>%s%s</dd></div>\n", waits_bound_text(any && m->waits_at_least),
 	    any && !m->waits_known ? "not known" : fmt_share(any ? m->wait_s / m->total_s : NAN).s);
 	put(p, "<div><dt>parallel efficiency, 0.80 is good</dt><dd>%s</dd></div>\n</dl>\n",
 	    fmt_ratio(json_number(m->efficiency, "parallel")).s);

@@ -272,10 +272,15 @@ Test(html, says_partial_and_how_much_is_there)
 	expect_said(page, "This trace is partial, %.0f of %.0f ranks", number(c, "ranks_seen"),
 		    number(c, "ranks_expected"));
 	expect_said(page, "%s lost", fmt_count(number(c, "events_lost")).s);
+	cr_expect_not_null(strstr(page, "waiting for others</dt><dd>not known"), "no event waited, calls without may");
 	cr_assert_eq(cJSON_GetArraySize(missing), 1);
 	expect_said(page, "1 node is missing: %s</li>", cJSON_GetStringValue(missing->child));
 	cr_assert_gt(cJSON_GetArraySize(member(c, "reasons")), 2);
 	cJSON_ArrayForEach(reason, member(c, "reasons")) expect_said(page, "<li>%.60s", reason->valuestring);
+	free(page);
+	cJSON_SetNumberValue(cJSON_GetObjectItem(member(root, "per_rank")->child, "wait_s"), 0.5);
+	page = page_of_root(root);
+	cr_expect_not_null(strstr(page, "waiting for others</dt><dd>at least "), "calls without events waited as well");
 	free(page);
 	cJSON_Delete(root);
 }

@@ -77,11 +77,10 @@ static void cut(const char *path, unsigned readings, unsigned samples)
 	fclose(to);
 }
 
-static cJSON *analyse_cut(unsigned readings, unsigned samples)
+static cJSON *analyse_cut(struct program *p, double end_us, unsigned readings, unsigned samples)
 {
 	char *dir = make_directory(), path[512];
-	struct program *p = barriers();
-	program_write(p, dir, 100000, -1);
+	program_write(p, dir, end_us, -1);
 	program_destroy(p);
 	snprintf(path, sizeof(path), "%s/n0.mpic", dir);
 	cut(path, readings, samples);
@@ -109,10 +108,44 @@ Test(cut, samples_tell_the_rate_of_a_clock_that_was_read_once)
 		unsigned readings, samples;
 	} rows[] = {{11, 0}, {1, 2}, {0, 2}};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		cJSON *root = analyse_cut(rows[i].readings, rows[i].samples);
+		cJSON *root = analyse_cut(barriers(), 100000, rows[i].readings, rows[i].samples);
 		cr_expect_float_eq(barrier_s(root), 2 * 10 * 5e-3 / TICKS_A_NS, 1e-7, "%zu: %g s", i, barrier_s(root));
 		cr_expect_eq(at_path(root, "clock.error_bound_us"), 0);
 		cr_expect_not(says_unknown_rate(root));
+		cJSON_Delete(root);
+	}
+}
+
+/* Both ranks are in calls for all of the time, and nobody is late in the events that there are; of the calls of rank
+ * `cut_short` the file has half. */
+static cJSON *analyse_long_calls(unsigned cut_short)
+{
+	struct program *p = program_create(2, 1);
+	for (unsigned i = 0; i < 10; i++)
+		for (unsigned r = 0; r < 2; r++) {
+			program_sendrecv(p, r,
+					 (struct call){.op = "MPI_Sendrecv",
+						       .from_us = 1000 * i,
+						       .to_us = 1000 * i + 990,
+						       .peer = (int)(1 - r),
+						       .bytes = 1 << 20,
+						       .recv_peer = (int)(1 - r),
+						       .recv_bytes = 1 << 20,
+						       .line = 3});
+			if (i == 4)
+				program_end_block(p, r, 0, BLOCK_WHOLE);
+			if (i == 9)
+				program_end_block(p, r, 0, r == cut_short ? BLOCK_LATER : BLOCK_WHOLE);
+		}
+	return analyse_cut(p, 10000, 11, 2);
+}
+
+Test(cut, a_call_is_not_said_to_take_long_by_itself_where_single_calls_are_missing)
+{
+	for (unsigned cut_short = 0; cut_short < 3; cut_short++) {
+		cJSON *root = analyse_long_calls(cut_short);
+		cr_expect_eq(at_path(root, "coverage.events_lost"), cut_short < 2 ? 5 : 0);
+		cr_expect_eq(issue(root, "unexplained") == NULL, cut_short < 2, "rank %u", cut_short);
 		cJSON_Delete(root);
 	}
 }
@@ -146,7 +179,7 @@ Test(cut, nothing_is_0_that_only_single_calls_tell_where_none_is_there)
 Test(cut, where_the_clock_was_read_once_its_times_are_said_to_be_estimates)
 {
 	for (unsigned samples = 0; samples < 2; samples++) {
-		cJSON *root = analyse_cut(1, samples);
+		cJSON *root = analyse_cut(barriers(), 100000, 1, samples);
 		cr_expect(says_unknown_rate(root), "%u samples", samples);
 		cr_expect(cJSON_IsNull(node_at(root, "clock.error_bound_us")));
 		cJSON_Delete(root);
