@@ -5,6 +5,7 @@
 #include "cli/doctor_elf.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,11 +138,15 @@ void check_late(struct verdict *v)
 	plugstack_read(&p);
 	snprintf(path, sizeof(path), "%s/late", p.config.spool);
 	DIR *d = opendir(path);
+	int failed = d == NULL ? errno : 0;
 	while (d != NULL && (entry = readdir(d)) != NULL)
 		n += entry->d_name[0] != '.';
 	if (d != NULL)
 		closedir(d);
-	if (n > LATE_MANY)
+	if (failed != 0 && failed != ENOENT)
+		verdict_say(v, VERDICT_OK, NULL, "how many reports are not made yet only root can see: %s: %s", path,
+			    strerror(failed));
+	else if (n > LATE_MANY)
 		verdict_say(v, VERDICT_WARN, "let a timer run `mpitrace sweep` (contrib/systemd)",
 			    "%u reports on this node are not made yet", n);
 	else

@@ -77,7 +77,9 @@ static bool value_in(const char *file, const char *key, char *ret_value, size_t 
 	FILE *f = depth < DEPTH_MAX && (*files)++ < FILES_MAX ? open_file(file) : NULL;
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
 		if ((at = behind_key(line, key, '=')) != NULL) {
-			snprintf(ret_value, cap_bytes, "%.*s", (int)strcspn(at, BLANKS "#"), at);
+			bool quoted = *at == '"';
+			at += quoted;
+			snprintf(ret_value, cap_bytes, "%.*s", (int)strcspn(at, quoted ? "\"\n" : BLANKS "#"), at);
 			found = true;
 		} else if ((at = behind_key(line, "Include", ' ')) != NULL) {
 			at[strcspn(at, BLANKS "#")] = '\0';

@@ -16,7 +16,8 @@
 bool slurm_version(char *ret_line, size_t cap_bytes)
 {
 	static const char command[] =
-		"PATH=$PATH:/usr/sbin:/sbin; { timeout 5 slurmd -V || if command -v srun >&2 && d=$(mktemp -d); then "
+		"PATH=$PATH:/usr/sbin:/sbin; { timeout 5 slurmd -V || if command -v srun >&2 && d=$(mktemp -d || "
+		"mktemp -d -p /dev/shm); then "
 		"printf 'ClusterName=x\\nSlurmctldHost=x\\n' >\"$d/slurm.conf\"; "
 		"SLURM_CONF=$d/slurm.conf timeout 5 srun --version; rm -r \"$d\"; fi; } 2>/dev/null";
 	return first_line_of(command, ret_line, cap_bytes);

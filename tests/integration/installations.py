@@ -256,6 +256,7 @@ RIGHT = [
     ("as it is made", lambda i: None),
     ("told by an included file", included),
     ("told by PlugStackConfig", lambda i: (os.rename(i.plugstack, i.top + "/etc/other.conf"), write(i.conf, f"PlugStackConfig = {i.top}/etc/other.conf\n"))),
+    ("told by PlugStackConfig in quotes", lambda i: (os.rename(i.plugstack, i.top + "/etc/other.conf"), write(i.conf, f'PlugStackConfig="{i.top}/etc/other.conf"\n'))),
     ("behind a link", lambda i: (os.symlink(i.top + "/prefix", i.top + "/link"), i.line(plugin=i.top + "/link/slurm/mpitrace.so", libdir=i.top + "/link/pmpi"))),
     ("with the tracer copied elsewhere", moved_library),
     ("with a spool below /tmp, which all have", lambda i: i.line(spool="/tmp/mpitrace")),
@@ -381,6 +382,28 @@ def on_noexec(usual):
     return None if check["status"] == "bad" and "mounted noexec" in check["what"] else text(check)
 
 
+def late_of_root(_):
+    """What a user cannot see is not said to be nothing."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as top:
+        i = new(top)
+        late(i)
+        os.chmod(i.spool + "/late", 0o711)
+        check = rows(i.doctor("--json", as_nobody=True))["late"]
+    return None if check["status"] == "ok" and "only root can see" in check["what"] else text(check)
+
+
+def rootless(_):
+    """Who is root only in a container of his own can be nobody else: the self-test is not made, and nothing is wrong with the build."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as top:
+        i = new(top)
+        done = subprocess.run(["unshare", "-Ur", i.command, "doctor", "--json"], text=True, capture_output=True, check=False,
+                              env={"PATH": f"{top}/fake:/usr/sbin:/usr/bin:/sbin:/bin", "SLURM_CONF": i.conf})
+        if "unshare" in done.stderr:
+            return "SKIP no user namespace here"
+        check = rows(done)["preload"]
+    return None if check["status"] == "warn" and "not checked" in check["what"] else text(check)
+
+
 def main():
     if not IS_ROOT:
         print("1..0 # SKIP files of an installation are root's")
@@ -391,7 +414,8 @@ def main():
     claims += [(f"{kind[0]} is named", lambda k=kind: broken(k, usual)) for kind in KINDS]
     claims += [(f"{kind[0]} is named to a user", lambda k=kind: broken(k, usual, True)) for kind in KINDS if kind[0] in AS_NOBODY]
     claims += [(f"{name} is named by --try", lambda s=script, w=words: tried(s, w)) for name, script, words in SRUNS]
-    claims += [("without Slurm nothing is wrong", lambda: without_slurm(usual)), ("a tracer on noexec is named", lambda: on_noexec(usual))]
+    claims += [("without Slurm nothing is wrong", lambda: without_slurm(usual)), ("a tracer on noexec is named", lambda: on_noexec(usual)),
+               ("reports that only root sees are not said to be none", lambda: late_of_root(usual)), ("a root without privileges is no broken build", lambda: rootless(usual))]
     print(f"1..{len(claims)}", flush=True)
     failed = 0
     for number, (claim, holds) in enumerate(claims, 1):
