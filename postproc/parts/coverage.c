@@ -472,6 +472,7 @@ int part_coverage(struct analysis *a)
 	json_put(c, "events", (double)t.events);
 	json_put(c, "events_lost", (double)t.lost);
 	json_put(c, "events_apart", (double)t.apart);
+	json_put(c, "files_without_end", s->unfinished_files);
 	json_put(c, "calls_before_init", calls_before_init(s));
 	for (int i = 0; i < UNCOUNTED_ROWS; i++)
 		json_put(c, uncounted_names[i], (double)t.uncounted[i]);

@@ -9,9 +9,7 @@
 /* A rank runs, and its file has no end mark. */
 static inline bool was_running(const cJSON *analysis)
 {
-	bool cut = false;
-	for (const cJSON *v = json_first(json_item(analysis, "coverage"), "reasons"); v != NULL; v = v->next)
-		cut |= cJSON_IsString(v) && strstr(v->valuestring, "the file has no end mark") != NULL;
+	bool cut = json_number_or(json_item(analysis, "coverage"), "files_without_end", 0) > 0;
 	for (const cJSON *row = json_first(analysis, "per_rank"); cut && row != NULL; row = row->next)
 		if (strcmp(json_text(row, "state", ""), "running") == 0)
 			return true;

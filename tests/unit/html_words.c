@@ -31,7 +31,7 @@ static bool page_says(const char *json, const char *text)
 Test(html_words, calls_of_a_job_that_runs_may_well_return)
 {
 	static const char running[] =
-		"{\"coverage\":{\"reasons\":[\"n: the file has no end mark: it was cut, or the job still runs\"]},"
+		"{\"coverage\":{\"files_without_end\":1},"
 		"\"per_rank\":[{\"rank\":0,\"state\":\"running\",\"useful_s\":1,\"mpi_s\":5,\"wait_s\":0,"
 		"\"unreturned_s\":5}]}";
 	static const char lost[] = "{\"per_rank\":[{\"rank\":0,\"state\":\"lost\",\"useful_s\":1,\"mpi_s\":5,"

@@ -26,7 +26,7 @@ import { allEvents, allMessages, generated, make, open, openTotals } from './sup
 /** Of two ranks, the second one with two threads. */
 const recorded = (...until) => ({
   meta: { firstLane: Uint32Array.of(0, 1, 3), runtime: 100 },
-  recordedUntil: Float64Array.from(until),
+  laneRecordedUntil: Float64Array.from(until),
 });
 const all = recorded(Infinity, Infinity, Infinity);
 const none = recorded(0, 0, 0);
@@ -123,7 +123,7 @@ test('a rank sent the messages that it sent, whoever received them', async () =>
 const openJob = (running) => ({
   coverage: {
     mode: 'profile',
-    reasons: running ? ['n: the file has no end mark: it was cut, or the job still runs'] : [],
+    files_without_end: running ? 1 : 0,
   },
   per_rank: [{ rank: 0, state: running ? 'running' : 'lost', open: [{ op: 'MPI_Barrier', from_s: 1, to_s: 2 }] }],
 });

@@ -39,7 +39,10 @@ export class Minimap {
     this.phases = phasesOf(trace.analysis);
     const { analysis, meta } = trace;
     this.isTotals = isTotals(analysis, meta.events);
-    const first = Float64Array.from({ length: meta.ranks }, (_, rank) => trace.recordedUntil[meta.firstLane[rank]!]!); // as tiles are
+    const first = Float64Array.from(
+      { length: meta.ranks },
+      (_, rank) => trace.laneRecordedUntil[meta.firstLane[rank]!]!,
+    ); // as tiles are
     this.unknownFrom = first.filter((ns) => ns < Infinity).sort();
     this.opens = opensOf(analysis);
     const whole = (p: Phase) => p.to - p.from > 0.95 * trace.meta.runtime;

@@ -1,7 +1,7 @@
 // spacetime_words.ts - the space-time view in words: an event, what is shown, what super epochs need. Pure.
 import { Role } from '../model/section';
 import type { Section } from '../model/section';
-import type { Recorded } from '../model/open';
+import type { RecordedLanes } from '../model/open';
 import type { EpochNeed, SuperEpochs } from '../model/super_epochs';
 import { deepest } from '../model/super_epochs';
 import { bytes, count, exactMoment, moment, plural } from './format';
@@ -56,7 +56,7 @@ export function eventTitle(s: Section, i: number): string {
 }
 
 /** What is read, and what filters leave of it. */
-export function noteOf(s: Section, d: Diagram, of: Recorded, interval: { from: number; to: number }): string {
+export function noteOf(s: Section, d: Diagram, of: RecordedLanes, interval: { from: number; to: number }): string {
   const { count: events, time } = s.events;
   if (events === 0) return asSentence(counted(0, 'no messages or collectives in this interval', of, interval));
   const numbers = s.epochs.map((e) => e.number).filter((n) => n > 0);

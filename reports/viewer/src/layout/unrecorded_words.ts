@@ -1,7 +1,7 @@
 // unrecorded_words.ts - what is said of a run of which single calls are missing: above views, and instead of 0. Pure.
 import type { Json } from '../model/analysis';
 import { isRunning, isTotals, knownIn, opensOf, recordedUntil } from '../model/open';
-import type { Recorded } from '../model/open';
+import type { RecordedLanes } from '../model/open';
 import { duration, plural } from './format';
 
 export const STILL_OPEN = 'still open when this was read';
@@ -34,7 +34,7 @@ export const UNRECORDED = 'not known: single calls were not recorded';
 export function counted(
   n: number,
   text: string,
-  of: Recorded,
+  of: RecordedLanes,
   { from, to } = { from: 0, to: Infinity },
   ranks: ReadonlySet<number> = new Set(),
 ): string {

@@ -47,7 +47,7 @@ export function opensOf(analysis: Json): Map<number, Open[]> {
 
 /** The program went on when its file was read: calls that were open then may well return. */
 export function isRunning(analysis: Json): boolean {
-  const noEnd = list(analysis, 'coverage', 'reasons').some((x) => String(x).includes('the file has no end mark'));
+  const noEnd = (num(analysis, 'coverage', 'files_without_end') ?? 0) > 0;
   return noEnd && list(analysis, 'per_rank').some((row) => str(row, 'state') === 'running');
 }
 
@@ -144,14 +144,14 @@ export function recordedUntilOf(analysis: Json, meta: Meta): Float64Array {
 }
 
 /** What is asked about, of a run of which it is known until when single calls of each lane were recorded. */
-export interface Recorded {
+export interface RecordedLanes {
   meta: Meta;
-  recordedUntil: Float64Array;
+  laneRecordedUntil: Float64Array;
 }
 
 /** Are all, some, or no single calls of these ranks (none: of all) known between two moments? Where not all are, 0 is not none. */
 export function knownIn(
-  { meta, recordedUntil: until }: Recorded,
+  { meta, laneRecordedUntil: until }: RecordedLanes,
   from: number,
   to: number,
   ranks: ReadonlySet<number>,

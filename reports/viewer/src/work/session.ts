@@ -58,7 +58,7 @@ export class Session {
   callSites = new Map<number, CallSite>();
   comms = new Map<number, string>();
   nodes: string[] = []; // by rank
-  recordedUntil: Float64Array = new Float64Array(); // by lane, ns: from then on single calls are missing
+  laneRecordedUntil: Float64Array = new Float64Array(); // by lane, ns: from then on single calls are missing
   alike: Alike | null = null; // ranks that do the same, once a view has asked
   bytesRead = 0;
   chunksRead = 0;
@@ -84,7 +84,7 @@ export class Session {
       const { version, meta, text } = await session.sendOpen(source);
       const analysis = parseJson(text);
       Object.assign(session, { version, meta, analysis, isPart: source.has !== undefined });
-      session.recordedUntil = recordedUntilOf(analysis, meta);
+      session.laneRecordedUntil = recordedUntilOf(analysis, meta);
       session.callSites = callSites(analysis);
       session.comms = communicators(analysis, meta.ranks);
       for (const x of list(analysis, 'per_rank')) session.nodes[num(x, 'rank') ?? -1] = str(x, 'node');
