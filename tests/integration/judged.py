@@ -1,4 +1,6 @@
 """judged.py - what tests of answers share: an issue by its name, what the page and the terminal say of a traced run."""
+import glob
+import os
 import subprocess
 
 from trace import MPITRACE
@@ -16,7 +18,9 @@ def names(a):
 
 
 def run(place, program, what, ranks, wrapper=(), within=()):
-    """However it ends. `wrapper` runs `mpitrace run`, `within` the program."""
+    """However it ends, in the place of what was run before under that name. `wrapper` runs `mpitrace run`, `within` the program."""
+    for before in glob.glob('%s/out/%s.*' % (place.dir, what)):
+        os.remove(before)
     command = [*wrapper, MPITRACE, 'run', '-n', str(ranks), '--out', place.dir + '/out', '--name', what, '--', *within, program, what]
     subprocess.run(command, env=place.env, cwd=place.dir, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
     return place.analysis(what)
