@@ -184,14 +184,20 @@ static int write_layout(const struct run *r, struct error *e)
 	return rc;
 }
 
+/* Comes back only where that cannot be, with the exit code that a shell has for it. */
+static int become(char *const words[])
+{
+	execvp(words[0], words);
+	int failed = errno;
+	print_plain("mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(failed));
+	return failed == ENOENT ? 127 : 126;
+}
+
 pid_t run_start(char *const words[])
 {
 	pid_t pid = fork();
-	if (pid == 0) {
-		execvp(words[0], words);
-		print_plain("mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
-		_exit(errno == ENOENT ? 127 : 126);
-	}
+	if (pid == 0)
+		_exit(become(words));
 	return pid;
 }
 
@@ -308,7 +314,6 @@ static void tell_agent(const struct run *r, int status)
 /* Only what it becomes by exec has these again as we had them. */
 static void become_program(struct run *r, bool interrupts, bool quits, const sigset_t *blocked)
 {
-	char *const *words = r->launcher.words;
 	if (interrupts)
 		signal(SIGINT, SIG_DFL);
 	if (quits)
@@ -316,9 +321,7 @@ static void become_program(struct run *r, bool interrupts, bool quits, const sig
 	as_called();
 	set_environment(r);
 	sigprocmask(SIG_SETMASK, blocked, NULL);
-	execvp(words[0], words);
-	print_plain("mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
-	_exit(errno == ENOENT ? 127 : 126);
+	_exit(become(r->launcher.words));
 }
 
 static int run_program(struct run *r, struct error *e)
@@ -363,15 +366,12 @@ static bool is_mistake(int code)
  * mistake; else it comes back only if there is no such program. */
 static int run_untraced(struct run *r, int code, const struct error *e)
 {
-	char *const *words = r->launcher.words;
 	if (is_mistake(code))
 		return code;
 	print_plain("mpitrace run: %s; \"%s\" runs untraced\n", e->text, path_name(r->program[0]));
 	snprintf(r->launcher.plugin_option, sizeof(r->launcher.plugin_option), "--mpitrace=off");
 	as_called();
-	execvp(words[0], words);
-	print_plain("mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(errno));
-	return errno == ENOENT ? 127 : 126;
+	return become(r->launcher.words);
 }
 
 /* Of processes that could leave no more (collect/untraced.h). */
