@@ -8,6 +8,7 @@
 #include "base/tick.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <time.h>
@@ -27,6 +28,25 @@ static inline void cancel_restore(const int *before)
 
 /* To the end of the block. */
 #define UNCANCELLED __attribute__((cleanup(cancel_restore), unused)) const int cancel_before = cancel_off()
+
+static inline sigset_t signals_off(void)
+{
+	static const int from_within[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+	sigset_t others, before;
+	sigfillset(&others);
+	for (unsigned i = 0; i < sizeof(from_within) / sizeof(from_within[0]); i++)
+		sigdelset(&others, from_within[i]);
+	pthread_sigmask(SIG_BLOCK, &others, &before);
+	return before;
+}
+
+static inline void signals_restore(const sigset_t *before)
+{
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* To the end of the block no handler runs: one that forks would leave a child in the middle of it, too. */
+#define UNINTERRUPTED __attribute__((cleanup(signals_restore), unused)) const sigset_t signals_before = signals_off()
 
 #define SPINS 4096u /* then who has it is not running, and may not run before we sleep (SCHED_FIFO) */
 #define SLEEP_NS 20000

@@ -80,6 +80,7 @@ void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_byte
 {
 	void *at = NULL;
 	int saved = errno;
+	UNINTERRUPTED;
 	lock_take(&lock);
 	uint32_t n = atomic_load_explicit(&segfile->nregions, memory_order_relaxed);
 	if (n < SEGFILE_REGIONS_MAX && !backing_off()) {
@@ -118,6 +119,7 @@ enum lost_reason segfile_spill(const struct segment *segment)
 	int saved = errno;
 	uint32_t place = 0;
 	enum lost_reason why = LOST_SPILL_FULL;
+	UNINTERRUPTED;
 	lock_take(&lock);
 	bool has_place = choose_place(&place);
 	off_t at = (off_t)place * SPILL_SLOT_BYTES;
@@ -191,7 +193,7 @@ void segfile_leave(void)
 	const uint64_t at = (uint64_t)((char *)segfile_calls_forked - (char *)segfile) & -page_bytes;
 	uint32_t n = atomic_load_explicit(&segfile->nregions, memory_order_relaxed);
 	char *shared = fd >= 0 ? mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at) : MAP_FAILED;
-	lock_forget(&lock); /* whoever had it is not here, or was interrupted by who forked */
+	lock_forget(&lock); /* whoever had it is not here: who has it is not interrupted */
 	is_left = true;
 	for (uint32_t i = 0; fd >= 0 && i < n; i++) {
 		const struct region *r = &segfile->regions[i];

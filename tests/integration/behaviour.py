@@ -98,6 +98,16 @@ def forks_anywhere(t, place):
     t.check('%s, forks anywhere: of children at most the call that was to come' % place.flavour, c['calls_forked'] <= forks, c)
 
 
+def forks_opening(t, place):
+    """Nor do those of a handler that comes while the tracer opens the file beside its own, to go on there."""
+    program, times, directory = place.compile('forks_opening.c', '-rdynamic', '-ldl'), 5, place.dir + '/alone'
+    os.mkdir(directory)
+    traced = run(place, program, str(times), LD_PRELOAD=TRACER, MPITRACE_DIR=directory) # nobody drains it
+    t.check('%s, forks while a file is opened: the program runs as ever' % place.flavour, traced.returncode == 0 and int(traced.stdout) > 0, traced)
+    t.equal('%s, forks while a file is opened: it holds its segments' % place.flavour,
+            [os.path.getsize(directory + '/' + x) // 2**18 for x in os.listdir(directory) if x.endswith('.spill')], [times])
+
+
 def provided_nowhere(t, place):
     program = place.compile('nowhere.c')
     plain, traced = place.plain(2, program), place.traced(2, program, name='nowhere')
@@ -304,6 +314,7 @@ def main():
             ends(t, place)
             forks_inside(t, place)
             forks_anywhere(t, place)
+            forks_opening(t, place)
             beside_the_loader(t, place)
             cancelled(t, place)
             unjudged(t, place)
