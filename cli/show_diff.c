@@ -274,7 +274,7 @@ static void put_issue_list(const cJSON *issues, const char *member, const char *
 {
 	for (const cJSON *v = json_first(issues, member); v != NULL; v = v->next) {
 		double change = json_number_or(v, "change_s", 0);
-		printf("  %-8s", word);
+		printf("  %-9s", word);
 		put_plain(stdout, json_text(v, "issue", "?"), 60);
 		if (change != 0)
 			printf(" (%s lost)", change_text(change).s);
@@ -285,12 +285,17 @@ static void put_issue_list(const cJSON *issues, const char *member, const char *
 static void put_issues(const cJSON *diff)
 {
 	const cJSON *issues = json_item(diff, "issues");
-	if (json_count(issues, "gone") + json_count(issues, "new") + json_count(issues, "changed") == 0)
+	if (json_count(issues, "gone") + json_count(issues, "new") + json_count(issues, "changed") +
+		    json_count(issues, "unknown") ==
+	    0)
 		return;
 	puts("\nIssues");
 	put_issue_list(issues, "new", "new");
 	put_issue_list(issues, "gone", "gone");
 	put_issue_list(issues, "changed", "in both");
+	put_issue_list(issues, "unknown", "one side");
+	if (json_count(issues, "unknown") > 0)
+		puts("  The other side has no single calls, which would show it.");
 }
 
 static void put_reading(const cJSON *rows, const char *reading, const char *title)

@@ -1,8 +1,9 @@
 /* issues.c - which issues are gone, new, or cost more or less. An issue that several runs of a side have is named
- * once; a run without it lost nothing by it. */
+ * once; a run without it lost nothing by it. Of an issue that one side could not show neither is known. */
 #include "postproc/compare/parts.h"
 
 #include "base/json.h"
+#include "format/issues.h"
 
 struct issue {
 	const char *name;
@@ -62,19 +63,30 @@ static void put_issue(const struct issue *x, cJSON *o)
 	json_put(o, "change_s", x->loss_s[1] - x->loss_s[0]);
 }
 
+/* Could a run of the side show it? Most issues are found in single calls. */
+static bool side_could_show(const struct sides *s, unsigned side, const struct issue *x)
+{
+	const struct issue_row *row = issue_row(x->name);
+	bool could = x->runs[side] > 0 || (row != NULL && row->of_totals);
+	for (size_t i = 0; !could && i < side_count(s, side); i++)
+		could = s->has_events[side_first(s, side) + i];
+	return could;
+}
+
 int issues_put(const struct sides *s, cJSON *diff)
 {
 	issue_list list = {.n = 0};
 	cJSON *issues = json_object(diff, "issues");
 	cJSON *gone = json_array(issues, "gone"), *new = json_array(issues, "new"),
-	      *changed = json_array(issues, "changed");
+	      *changed = json_array(issues, "changed"), *unknown = json_array(issues, "unknown");
 	int code = 0;
 	for (size_t i = 0; code == 0 && i < s->n; i++)
 		code = add_run(s, i, &list);
 	vec_sort(&list, by_change);
 	for (size_t i = 0; i < list.n; i++) {
 		const struct issue *x = &list.at[i];
-		put_issue(x, json_row(x->runs[1] == 0 ? gone : x->runs[0] == 0 ? new : changed));
+		cJSON *known = x->runs[1] == 0 ? gone : x->runs[0] == 0 ? new : changed;
+		put_issue(x, json_row(side_could_show(s, 0, x) && side_could_show(s, 1, x) ? known : unknown));
 	}
 	vec_done(&list);
 	return code;

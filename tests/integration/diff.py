@@ -136,6 +136,16 @@ def parts(t, place, whole):
     d = diff(whole[0], place.dir + '/profile.json')
     t.check('no single calls: waiting is not known, not zero', [r['b_s'] for r in d['wait_states']] == [None] * len(d['wait_states']) and d['wait_states'] and
             row(d, 'time', metric='wait')['b_s'] is None and any('no single calls' in n for n in d['notes']), d['notes'])
+    a['issues'] = []
+    with open(place.dir + '/profile.json', 'w') as f:
+        json.dump(a, f)
+    a['coverage']['events'] = 1000
+    a['issues'] = [{'issue': 'deadlock', 'loss_s': 1}, {'issue': 'load_imbalance', 'loss_s': 2}] # one that totals cannot show, one that they can
+    with open(place.dir + '/issues.json', 'w') as f:
+        json.dump(a, f)
+    back, forth = (diff(place.dir + x, place.dir + y)['issues'] for x, y in (('/issues.json', '/profile.json'), ('/profile.json', '/issues.json')))
+    t.equal('no single calls: an issue that needs them is neither new nor gone', [{k: [i['issue'] for i in v] for k, v in d.items() if v} for d in (back, forth)],
+            [{'gone': ['load_imbalance'], 'unknown': ['deadlock']}, {'new': ['load_imbalance'], 'unknown': ['deadlock']}])
     with open(place.dir + '/same.json', 'w') as f:
         json.dump(shown(whole[0]), f)
     one, two = diff(whole[0], whole[1]), diff(place.dir + '/same.json', whole[1])
