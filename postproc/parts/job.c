@@ -165,6 +165,8 @@ int part_job(struct analysis *a)
 		put_any(job, keys[i], member(meta, keys[i]));
 	put_program(job, meta, p);
 	put_argv(job, cJSON_GetArraySize(argv) > 0 ? argv : member(meta, "argv"));
+	json_put(job, "argv_missing_bytes",
+		 cJSON_GetArraySize(argv) > 0 ? json_number_or(p->meta, "argv_missing_bytes", 0) : 0);
 	put_nodes(s, job);
 	json_put(job, "ranks", s->nranks);
 	put_start(a, job);

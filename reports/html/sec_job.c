@@ -35,6 +35,7 @@ static size_t write_words(struct page *p, const cJSON *first, size_t max, const 
 static void write_command(struct page *p)
 {
 	size_t n = json_count(p->model->job, "argv");
+	double missing = json_number_or(p->model->job, "argv_missing_bytes", 0);
 	if (n == 0)
 		return;
 	put(p, "<div class=\"all\"><dt>Command</dt><dd><code>");
@@ -42,6 +43,8 @@ static void write_command(struct page *p)
 	put(p, "</code>");
 	if (n > shown)
 		put(p, " and %s more arguments", fmt_count((double)(n - shown)).s);
+	if (missing > 0)
+		put(p, ", %s more not recorded", fmt_bytes(missing).s);
 	put(p, "</dd></div>\n");
 }
 

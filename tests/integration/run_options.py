@@ -2,6 +2,7 @@
 """run_options.py - `mpitrace run` takes what --mpitrace= takes of how to trace, and each option does what it says; missing folders of --out
 are made; more ranks than the launcher has slots are started when it is asked for, and else one line says what to do."""
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -48,6 +49,18 @@ def modes(t, place, program):
     r = run(place, 'quiet', '--out', out, '--quiet', words=[program])
     t.equal('%s: --quiet: not a word, and all is there' % place.flavour, (r.returncode, b'mpitrace' in r.stderr, operations(place.analysis('quiet'))['MPI_Allreduce']), (0, False, CALLS))
     t.equal('%s: --sample 0: none' % place.flavour, place.analysis('samples')['coverage'].get('samples', 0), 0)
+
+
+def long_command(t, place, program):
+    words = [program] + ['a-long-argument-%d' % i for i in range(500)] # MPICH's launcher dies of a thousand
+    run(place, 'long', '--out', place.dir + '/out', words=words)
+    job = place.analysis('long')['job']
+    shown = len(''.join(x + '\0' for x in job['argv']))
+    with open(place.dir + '/out/long.html', encoding='utf-8') as f:
+        said = re.search(r' and \d+ more arguments, [\d.]+\sKiB more not recorded', f.read())
+    t.check('%s: of a command that is too long: what is missing is a number, on the page, too' % place.flavour,
+            job['argv'][:2] == words[:2] and 0 < job['argv_missing_bytes'] and
+            abs(shown + job['argv_missing_bytes'] - len(''.join(x + '\0' for x in words))) <= 1 and said, (shown, job['argv_missing_bytes'], said))
 
 
 def layouts(t, place):
@@ -187,6 +200,7 @@ def main():
             whole([MPITRACE, 'run', '-n', '2', '--out', place.dir + '/out', '--name', 'first', '--', program], place.env, place.dir)
             CALLS = operations(place.analysis('first'))['MPI_Allreduce']
             modes(t, place, program)
+            long_command(t, place, program)
             named_oddly(t, place, program)
             folders(t, place, program)
             no_place(t, place)

@@ -1,6 +1,6 @@
-/* forks_opening.c FORKS - whenever the tracer has opened a file to go on in, a signal comes whose handler forks, and the
- * children go on to the end of the call in which they began. One rank sends to itself until they are FORKS; prints how
- * often. The tracer finds this open() before the C library's: link with -rdynamic. */
+/* forks_opening.c FORKS - whenever the tracer has opened a file to go on in, a signal comes whose handler forks, and
+ * the children go on to the end of the call in which they began. One rank sends to itself until they are FORKS; prints
+ * how often. The tracer finds this open() before the C library's: link with -rdynamic. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -130,6 +130,7 @@ export function analysisOf(log: Log, name: string, sites: Site[]): Record<string
       ...nulls('cluster', 'job_id', 'step_id', 'restart'),
       program: name,
       argv: [],
+      argv_missing_bytes: 0,
       nodes: [],
       ranks: log.ranks.length,
       ...nulls('start', 'elapsed_s', 'mpi', 'slurm'),
