@@ -391,11 +391,24 @@ static double share_without_waits(const struct step *s)
 	return all > 0 ? unknown / all : 0;
 }
 
+/* Calls that send and never came back: what they sent is no message of the record. */
+static double open_sends(const struct step *s)
+{
+	double n = 0;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->open.n; i++) {
+			const struct sig *sig = &s->ranks[r]->sigs.at[s->ranks[r]->open.at[i].sig];
+			n += sig->call.shape == SIG_SEND || sig->call.shape == SIG_SENDRECV;
+		}
+	return n;
+}
+
 static void put_unmatched(const struct analysis *a, cJSON *coverage)
 {
 	const struct unmatched *u = &a->unmatched;
 	cJSON *o = json_object(coverage, "unmatched");
 	json_put(o, "sends", (double)u->sends);
+	json_put(o, "sends_open", open_sends(a->step));
 	json_put(o, "receives", (double)u->recvs);
 	json_put(o, "partner_missing", (double)u->partner_missing);
 	json_put(o, "record_cut", (double)u->record_cut);

@@ -243,7 +243,8 @@ static int check_all(struct check *c, struct mpix_file *f, const char *path, con
 	struct traffic_visitor visitor = {c, check_end, ignore_part};
 	if (find_lines(c, analysis) < 0 || vec_reach(&c->rules, spec_rules(c->spec) - 1) < 0)
 		return -ENOMEM;
-	c->unreceived = json_number_or(json_item(json_item(analysis, "coverage"), "unmatched"), "sends", 0);
+	const cJSON *unmatched = json_item(json_item(analysis, "coverage"), "unmatched");
+	c->unreceived = json_number_or(unmatched, "sends", 0) + json_number_or(unmatched, "sends_open", 0);
 	int code = traffic_read(f, path, &visitor, e);
 	if (code == 0)
 		code = count_rules(c, e);

@@ -24,6 +24,7 @@ static void put_job(const struct import *x, cJSON *a)
 	cJSON_AddNullToObject(o, "restart");
 	json_put_text(o, "program", x->program != NULL ? x->program : x->file);
 	json_array(o, "argv");
+	json_put(o, "argv_missing_bytes", 0);
 	cJSON *nodes = json_array(o, "nodes");
 	for (size_t i = 0; i < x->nodes.n; i++)
 		json_push_text(nodes, x->nodes.at[i]);

@@ -102,6 +102,15 @@ def unreceived(t, place, program):
     t.equal(who + 'what was received and does not conform comes first', check(place, mpix, 'P(0,*)->P(2,*);', 2)[0], 1)
 
 
+def never_sent(t, place, program):
+    """Rank 0 ends in a send that nobody receives."""
+    place.traced(RANKS, program, 'stuck', str(STEPS), 'barrier', name='stuck')
+    mpix = place.dir + '/out/stuck.mpix'
+    code, r = check(place, mpix, 'P(0,*)->P(1,*);', 2)
+    t.equal('a send that a rank never came back from, under %s: is counted, and that all conforms is not said' % place.flavour,
+            (code, r['messages'], r['unreceived'], shown(mpix)['coverage']['unmatched']['sends_open']), (4, STEPS, 1, 1))
+
+
 def partly(t, place):
     """One of two nodes is not there: what is in the trace conforms, and that is not all."""
     subprocess.run([os.environ['GENERATE'], '--pattern', 'halo', '--ranks', '16', '--nodes', '2', '--events-per-rank', '50', '-o', place.dir + '/two'],
@@ -261,6 +270,7 @@ def main():
             obeyed(t, place, ring, star)
             violated(t, place, ring, star)
             unreceived(t, place, program)
+            never_sent(t, place, program)
             if flavour == FLAVOURS[0]:
                 mistakes(t, place, ring)
     with Place(FLAVOURS[0] if FLAVOURS else 'none') as place:

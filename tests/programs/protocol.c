@@ -3,10 +3,12 @@
  *	protocol ring STEPS     rank r sends to r + 1: STEPS epochs of 4 messages, each rank in all of them
  *	protocol star STEPS     all others send to rank 0, in order of ranks, and get an answer: 6 * STEPS messages
  *	protocol pairs STEPS    0 to 1 and 2 to 3, one way: messages of which none depends on another's end
- *	protocol deaf STEPS     0 to 1 and to 2, which does not receive */
+ *	protocol deaf STEPS     0 to 1 and to 2, which does not receive
+ *	protocol stuck STEPS    0 to 1, and at last to 2, which receives so late that 0 has set itself a limit of a second */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int rank, ranks, value;
 
@@ -60,10 +62,26 @@ static void deaf(void)
 		receive_from(0);
 }
 
+static void to_one(void)
+{
+	if (rank == 0)
+		send_to(1);
+	if (rank == 1)
+		receive_from(0);
+}
+
+static void stuck(void)
+{
+	if (rank == 0) {
+		alarm(1);
+		MPI_Ssend(&value, 1, MPI_INT, 2, 0, MPI_COMM_WORLD);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*step)(void);
-} kinds[] = {{"ring", ring}, {"star", star}, {"pairs", pairs}, {"deaf", deaf}};
+} kinds[] = {{"ring", ring}, {"star", star}, {"pairs", pairs}, {"deaf", deaf}, {"stuck", to_one}};
 
 static void steps(const char *kind, int n)
 {
@@ -78,6 +96,8 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	steps(argv[1], atoi(argv[2]));
+	if (strcmp(argv[1], "stuck") == 0)
+		stuck();
 	if (argc > 3)
 		MPI_Barrier(MPI_COMM_WORLD);
 	MPI_Finalize();

@@ -60,7 +60,8 @@ export async function protocolOf(
   say: (part: ProtocolAnswer) => void,
 ): Promise<ProtocolAnswer> {
   try {
-    const unreceived = num(trace.analysis, 'coverage', 'unmatched', 'sends') ?? 0;
+    const unmatched = (what: 'sends' | 'sends_open') => num(trace.analysis, 'coverage', 'unmatched', what) ?? 0;
+    const unreceived = unmatched('sends') + unmatched('sends_open');
     const check = new Check(parseSpec(q.name, q.text), q.level, trace.meta.ranks, new Set(q.shown), unreceived);
     const line = linesOf(trace);
     const exchanges = new Exchanges(trace);
