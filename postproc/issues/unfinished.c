@@ -74,6 +74,15 @@ static bool is_unfinished(const struct step *s, const struct process *p)
 	return p != NULL && !p->finalized && (exits_early(p) || outcome_is_stop(&s->outcome));
 }
 
+/* In it a rank has done its work. */
+static uint32_t count_before_finalize(const struct step *s)
+{
+	uint32_t n = 0;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		n += is_unfinished(s, s->ranks[r]) && s->ranks[r]->finalize_enter_ns == TIME_ABSENT;
+	return n;
+}
+
 static uint32_t count_places(const struct step *s, struct places *all)
 {
 	uint32_t n = 0;
@@ -190,9 +199,9 @@ void issue_unfinished(const struct analysis *a, struct issue *f)
 {
 	const struct step *s = a->step;
 	struct places places = {.n = 0};
-	uint32_t early, n = count_places(s, &places);
+	uint32_t early, n = count_places(s, &places), before = count_before_finalize(s);
 	char ran[32], why[64], hung[96], where[400];
-	f->metric = "ranks that did not reach MPI_Finalize";
+	f->metric = "ranks that did not come out of MPI_Finalize";
 	f->value = n;
 	f->threshold = 1;
 	f->severity = UNFINISHED_SEVERITY;
@@ -210,8 +219,9 @@ void issue_unfinished(const struct analysis *a, struct issue *f)
 		 duration_text((double)s->runtime_ns / 1e9, ran), outcome_text(&s->outcome, why), hung_clause(s, hung),
 		 where);
 	int used = snprintf(f->why, sizeof(f->why),
-			    "%s of %s ranks had not reached MPI_Finalize, and none of them had died by itself.",
-			    fmt_count(n).s, fmt_count(a->ranks_seen).s);
+			    "%s of %s ranks had not %s MPI_Finalize, and none of them had died by itself.",
+			    fmt_count(before > 0 ? before : n).s, fmt_count(a->ranks_seen).s,
+			    before > 0 ? "reached" : "come out of");
 	bool starts = starts_only(s);
 	if (starts)
 		explain_start(s, a->ranks_seen, f->why + used, sizeof(f->why) - (size_t)used);

@@ -21,7 +21,7 @@ struct shortfall {
 	uint64_t bare;	  /* messages whose words went with an event that was not kept */
 	uint64_t named;	  /* other such calls */
 	uint64_t crowded; /* calls that differ from all others, where there are too many such */
-	uint32_t missing, killed, unfinished, gaps;
+	uint32_t missing, killed, unfinished, finalizing, gaps;
 };
 
 static void explain_exit(struct step *s, uint32_t rank, uint32_t *named)
@@ -205,6 +205,7 @@ static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, struc
 	}
 	t->events += step_events(p);
 	t->unfinished += !p->finalized;
+	t->finalizing += !p->finalized && p->finalize_enter_ns != TIME_ABSENT;
 	for (int i = 0; i < UNCOUNTED_ROWS; i++)
 		t->uncounted[i] += p->uncounted[i];
 	s->bad_blocks += p->bad_blocks;
@@ -294,8 +295,10 @@ static void explain_ranks(struct step *s, const struct shortfall *t)
 {
 	if (t->missing > 0)
 		step_reason(s, "%s of %s not in the record", fmt_count(t->missing).s, fmt_many(s->nranks, "rank").s);
-	if (t->unfinished > 0)
-		step_reason(s, "%s did not reach MPI_Finalize", fmt_many(t->unfinished, "rank").s);
+	if (t->unfinished > t->finalizing)
+		step_reason(s, "%s did not reach MPI_Finalize", fmt_many(t->unfinished - t->finalizing, "rank").s);
+	if (t->finalizing > 0)
+		step_reason(s, "%s did not come out of MPI_Finalize", fmt_many(t->finalizing, "rank").s);
 	if (s->nodes.n < s->nnodes)
 		step_reason(s, "%s of %s gave no file", fmt_count((double)s->nnodes - (double)s->nodes.n).s,
 			    fmt_many(s->nnodes, "node").s);

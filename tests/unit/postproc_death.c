@@ -1,5 +1,6 @@
 /* postproc_death.c - ranks that die: who was first, how, in which call; who waited since when; and what their missing
  * time is not. */
+#include "base/json.h"
 #include "step_analysis.h"
 
 #include <criterion/criterion.h>
@@ -257,6 +258,30 @@ Test(postproc_death, inside_of_finalize_is_told_as_such)
 	program_finalizing(p, 0, 301, SIGTERM);
 	program_finalizing(p, 1, 301, SIGSEGV);
 	expect_balance(p, 1, 300e-6, "2 of 2 did not come out of MPI_Finalize");
+}
+
+static bool is_reason(const cJSON *root, const char *reason)
+{
+	for (const cJSON *x = json_first(node_at(root, "coverage"), "reasons"); x != NULL; x = x->next)
+		if (strcmp(x->valuestring, reason) == 0)
+			return true;
+	return false;
+}
+
+Test(postproc_death, who_has_come_to_finalize_is_not_counted_as_one_who_has_not)
+{
+	struct program *p = begun(4);
+	for (unsigned r = 0; r < 4; r++)
+		if (r == 1)
+			dies(p, r, 301, SIGTERM);
+		else
+			program_finalizing(p, r, 301, SIGTERM);
+	cJSON *root = analyse_program(p, 3010);
+	cr_expect(is_reason(root, "1 rank did not reach MPI_Finalize"));
+	cr_expect(is_reason(root, "3 ranks did not come out of MPI_Finalize"));
+	cr_expect_not_null(strstr(text_at(first_issue(root), "why"), "1 of 4 ranks had not reached MPI_Finalize"), "%s",
+			   text_at(first_issue(root), "why"));
+	cJSON_Delete(root);
 }
 
 /* The mean is of the same time: 100 us to the barrier. */
