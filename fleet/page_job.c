@@ -77,13 +77,20 @@ struct spent {
 	double useful, mpi, wait; /* mpi: with waiting; what is missing to 1 was idle */
 };
 
+/* Whatever somebody has put into a record; NAN: nobody knows. */
+static double bounded_share(double part, double all)
+{
+	return isnan(part) || !(all > 0) ? NAN : fmin(fmax(part / all, 0), 1);
+}
+
 static struct spent spent_of(const cJSON *r)
 {
 	const cJSON *hours = json_item(r, "hours");
 	double all = json_number(r, "core_hours"), useful = json_number(hours, "useful"),
 	       idle = json_number(hours, "idle");
 	double transfer = json_number(hours, "transfer");
-	return (struct spent){useful / all, (all - useful - idle) / all, (all - useful - idle - transfer) / all};
+	return (struct spent){bounded_share(useful, all), bounded_share(all - useful - idle, all),
+			      bounded_share(all - useful - idle - transfer, all)};
 }
 
 static void put_masthead(struct fleet_page *g, const cJSON *r)

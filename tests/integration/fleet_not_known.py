@@ -107,6 +107,18 @@ def sums_are(t, when, db, place):
     return p
 
 
+def test_no_hours(t, place, of):
+    """Records that somebody has made: no core-hours, or fewer than what they were spent on."""
+    db = place + '/none.db'
+    some = [job(of, 'none', '2025-03-03', 'u1', '/opt/none', 1, (1, 0, 0)), job(of, 'few', '2025-03-03', 'u1', '/opt/few', 1, (1, 0.5, 0.25))]
+    some[0]['core_hours'], some[1]['core_hours'] = 0, 0.5
+    put(db, some)
+    all_pages = pages(db, place + '/none')
+    said = sorted(re.search('<h1>(.*?)</h1>', text)[1] for name, text in all_pages.items() if name.startswith('job-'))
+    t.equal('shares of core-hours that somebody made up are none, or between 0 and 1', [re.sub(r'\s', ' ', x) for x in said],
+            ['How the 0 core-hours were spent is not known.', 'MPI took 0 % of 0.5 core-hours; waiting was 0 %.'])
+
+
 def test_shares(t, place, of):
     db = place + '/a.db'
     put(db, half(of))
@@ -227,4 +239,4 @@ def test_metrics(t, place, of):
 
 
 if __name__ == '__main__':
-    each_in_its_place(Tests(), (test_shares, test_all_known, test_nothing_known, test_hung_and_idle, test_let_go, test_replaced, test_waiting_not_known, test_metrics), records(1)[0])
+    each_in_its_place(Tests(), (test_no_hours, test_shares, test_all_known, test_nothing_known, test_hung_and_idle, test_let_go, test_replaced, test_waiting_not_known, test_metrics), records(1)[0])
