@@ -434,6 +434,7 @@ int deadlock_find(struct stream *st)
 	int code = 0;
 	if (!any_open(st->step))
 		return 0;
+	ends_settle(st->step); /* who exited inside of a call asks since when nobody advanced */
 	for (enum pass pass = PASS_INSIDE; pass <= PASS_ENDS && code >= 0; pass++) {
 		if (!is_asked(st->step, pass))
 			continue;

@@ -284,6 +284,29 @@ Test(postproc_death, who_has_come_to_finalize_is_not_counted_as_one_who_has_not)
 	cJSON_Delete(root);
 }
 
+/* Long after the begin of the run: it has not stood in that call since then. */
+Test(postproc_death, inside_a_call_of_a_run_that_took_seconds_is_no_giving_up)
+{
+	struct program *p = begun(3);
+	waits(p, 0, 5e6, 5.5e6);
+	waits(p, 1, 5e6, 5.5e6);
+	program_died_in(p, 2,
+			(struct call){.op = "MPI_Allreduce",
+				      .from_us = 5.1e6,
+				      .peer = SIG_NO_ROOT,
+				      .coll = COLL_ALLREDUCE,
+				      .line = 5},
+			SIG_COLL, 0);
+	dies(p, 2, 5.2e6, SIGSEGV);
+	cJSON *root = analyse_program(p, 5.6e6);
+	const char *what = text_at(first_issue(root), "what");
+	cr_expect_str_eq(text_at(first_issue(root), "issue"), "death");
+	cr_expect_not_null(
+		strstr(what, "2 other ranks were waiting at MPI_Barrier, the first since 5.00 s after the start."),
+		"%s", what);
+	cJSON_Delete(root);
+}
+
 /* The mean is of the same time: 100 us to the barrier. */
 Test(postproc_death, behind_the_last_call_nothing_is_on_the_critical_path_which_says_so)
 {
