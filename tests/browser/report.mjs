@@ -176,7 +176,7 @@ async function looks(browser, name) {
     await page.goto(`${pathToFileURL(html).href}#callsites`);
     const link = page.locator('a[download]');
     if ((await link.count()) === 1) {
-      const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+      const download = await downloaded(page, link);
       const lines = readFileSync(await download.path(), 'utf8')
         .trim()
         .split('\n');
@@ -190,6 +190,18 @@ async function looks(browser, name) {
     await close();
   });
   return html;
+}
+
+/** A browser that was short of processors has lost the click on an address of data. */
+async function downloaded(page, link) {
+  const patience = { timeout: 40000 };
+  for (let clicks = 1; ; clicks++)
+    try {
+      const [download] = await Promise.all([page.waitForEvent('download', patience), link.click()]);
+      return download;
+    } catch (e) {
+      if (clicks === 3) throw e;
+    }
 }
 
 async function valid(files) {
