@@ -1,5 +1,5 @@
-/* standstill.c - what makes an agent say that somebody stands still: MPI_Init that does not end, here or on another
- * node. */
+/* standstill.c - what makes an agent say that somebody stands still: MPI_Init that does not end, or a call of any of its
+ * threads, here or on another node. */
 #include "collect/standstill.h"
 
 #include <criterion/criterion.h>
@@ -68,6 +68,66 @@ Test(standstill, who_is_in_MPI_Init_for_half_of_the_time_does)
 	cr_expect_eq(standstill_gap_ns(&s), ALERT_S * SECOND_NS / 4);
 	look(&s, ALERT_S / 2.0 + 3, true);
 	cr_expect(!s.stands && !has(STANDSTILL_MARK));
+	standstill_end(&s);
+}
+
+#define THREADS 3
+
+static union {
+	struct thread_area area;
+	uint64_t words[512];
+} areas[THREADS];
+
+/* It has been in one call since then; 0: in none. Ticks are half a nanosecond. */
+static void call_since(uint32_t thread, double second)
+{
+	struct open_call *open = (void *)((char *)&areas[thread] + THREAD_OPEN_OFFSET);
+	*open = (struct open_call){.inside = second > 0, .enter_tick = (uint64_t)(second * 2e9)};
+}
+
+static bool look_at(struct standstill *s, double second, struct process *p)
+{
+	struct drained_thread threads[THREADS] = {{.area = &areas[0].area}, {NULL}, {.area = &areas[2].area}};
+	struct segfile file = {.init_exit_tick = 1, .clock_start = {.tick = 2000, .monotonic_ns = 1000}};
+	struct tick_sample now = {.tick = (uint64_t)(second * 2e9), .monotonic_ns = (int64_t)(second * 1e9)};
+	struct process both[2] = {{.gone = true, .file = &file}, *p};
+	both[1].file = &file;
+	both[1].threads = threads;
+	both[1].nthreads = THREADS;
+	standstill_look(s, both, 2, &now);
+	return s->stands;
+}
+
+Test(standstill, so_does_who_is_in_one_call_for_so_long_in_any_of_its_threads)
+{
+	struct standstill s = node(0);
+	struct process p = {.file = NULL}, gone = {.gone = true}, closed = {.closed = true};
+	cr_expect(!look_at(&s, 20, &p), "in none");
+	call_since(2, 17);
+	cr_expect(!look_at(&s, 21, &p), "for 4 s");
+	cr_expect(look_at(&s, 22.5, &p), "for 5.5 s");
+	cr_expect(!look_at(&s, 24, &gone));
+	cr_expect(look_at(&s, 26, &p));
+	cr_expect(!look_at(&s, 28, &closed));
+	call_since(0, 21);
+	call_since(2, 0);
+	cr_expect(look_at(&s, 30, &p));
+	call_since(0, 31.5); /* behind this look: a clock that another processor's is ahead of */
+	cr_expect(!look_at(&s, 31.2, &p));
+	standstill_end(&s);
+}
+
+Test(standstill, looks_are_a_second_apart_and_none_where_nobody_asks)
+{
+	struct standstill s = node(0), none = {0};
+	struct process p = {.file = NULL};
+	call_since(0, 10);
+	cr_expect(look_at(&s, 20, &p));
+	call_since(0, 0);
+	cr_expect(look_at(&s, 20.9, &p), "as it was");
+	cr_expect(!look_at(&s, 21, &p));
+	call_since(0, 10);
+	cr_expect(!look_at(&none, 40, &p));
 	standstill_end(&s);
 }
 
