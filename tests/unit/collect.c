@@ -125,6 +125,8 @@ Test(output, events_that_do_not_reach_the_file_are_told_and_definitions_wait)
 	cr_assert_eq(output_flush(&o), -EFBIG);
 	cr_assert_eq(lost_events, 11);
 	cr_assert_eq(o.failed_blocks, 2);
+	cr_assert_lt(output_flush(&o), 0);
+	cr_assert_eq(lost_events, 11, "each is told once");
 	limit_file(40000);
 	put_events(&o, 10000, 3, 1000);
 	cr_assert_eq(output_close(&o), 0);
@@ -169,6 +171,18 @@ Test(output, is_still_a_trace_when_its_very_first_write_failed)
 	free(o.path);
 }
 
+Test(output, leaves_no_file_that_never_had_its_first_bytes)
+{
+	struct output o = output_to(dir);
+	cr_assert_eq(output_open(&o, NULL), 0);
+	cr_assert_eq(access(o.path, F_OK), 0);
+	put_noise(&o, 5000, 0);
+	limit_file(10);
+	cr_assert_lt(output_close(&o), 0);
+	cr_assert_neq(access(o.path, F_OK), 0);
+	free(o.path);
+}
+
 /* ---- what the finisher learns ---- */
 
 static struct output ended(const char *name, uint32_t processes)
@@ -199,6 +213,28 @@ Test(traces, are_counted_by_their_ends_and_read_whole_once_nobody_waits)
 	close(dir_fd);
 	free(a.path);
 	free(b.path);
+}
+
+Test(traces, of_nobody_are_removed_once_they_have_ended)
+{
+	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct traces t = {0};
+	struct output some = ended("some", 1), running = ended("running", 0), none = output_to(dir);
+	none.name = "none";
+	cr_assert_eq(output_open(&none, NULL), 0);
+	cr_assert_eq(meta_end(&none, 0, 0, 0), 0);
+	cr_assert_eq(output_close(&none), 0);
+	traces_look(dir_fd, dir, &t);
+	cr_assert_eq(t.n, 3);
+	traces_remove_empty(dir_fd, &t);
+	cr_expect_eq(access(some.path, F_OK), 0);
+	cr_expect_eq(access(running.path, F_OK), 0);
+	cr_expect_neq(access(none.path, F_OK), 0);
+	traces_done(&t);
+	close(dir_fd);
+	free(some.path);
+	free(running.path);
+	free(none.path);
 }
 
 Test(output, a_successor_ends_the_file_of_the_one_that_died)

@@ -183,8 +183,9 @@ Test(snapshot, what_is_written_once_is_written_again_when_it_did_not_reach_the_f
 	snapshot_round(&x.s, &x.o, &x.p, 1, SECOND);
 	limit_file(1 << 20);
 	snapshot_round(&x.s, &x.o, &x.p, 1, 10 * SECOND);
+	snapshot_round(&x.s, &x.o, &x.p, 1, 100 * SECOND);
 	cr_assert_eq(mpic_open(x.o.path, &f, NULL), 0);
-	cr_assert_eq(blocks_with(&f, 0, "/the/program"), 1);
+	cr_assert_eq(blocks_with(&f, 0, "/the/program"), 1, "and then not once more");
 	cr_assert_eq(blocks_with(&f, MPIC_NODE, "topology"), 1);
 	mpic_close(&f);
 	simulated_done(&x);

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -120,4 +121,14 @@ Test(usage, memory_is_that_of_the_group_with_the_limit)
 	cr_expect(!limited || (used > 0 && used <= m.limit_bytes));
 	memory_done(&m);
 	cr_expect(!memory_now(&m, &used));
+}
+
+Test(usage, a_process_of_another_namespace_of_pids_is_not_ours)
+{
+	struct stat st;
+	cr_assert_eq(stat("/proc/self/ns/pid", &st), 0);
+	cr_expect_not(usage_same_namespace(0), "it did not say");
+	cr_expect(usage_same_namespace(st.st_ino));
+	cr_expect_not(usage_same_namespace(st.st_ino + 1));
+	cr_expect(usage_same_namespace(st.st_ino));
 }
