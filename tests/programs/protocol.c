@@ -4,7 +4,7 @@
  *	protocol star STEPS     all others send to rank 0, in order of ranks, and get an answer: 6 * STEPS messages
  *	protocol pairs STEPS    0 to 1 and 2 to 3, one way: messages of which none depends on another's end
  *	protocol deaf STEPS     0 to 1 and to 2, which does not receive
- *	protocol stuck STEPS    0 to 1, and at last to 2, which receives so late that 0 has set itself a limit of a second */
+ *	protocol stuck STEPS    0 to 1, and at last to 2, which does not receive: its own time limit ends rank 0 */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>

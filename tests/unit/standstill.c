@@ -1,5 +1,5 @@
-/* standstill.c - what makes an agent say that somebody stands still: MPI_Init that does not end, or a call of any of its
- * threads, here or on another node. */
+/* standstill.c - what makes an agent say that somebody stands still: MPI_Init that does not end, or a call of any of
+ * its threads, here or on another node. */
 #include "collect/standstill.h"
 
 #include <criterion/criterion.h>
