@@ -116,7 +116,7 @@ build_sanitizers() {
 check_sanitizers() {
 	LSAN_OPTIONS="suppressions=$REPO/tests/unit/leaks.txt:print_suppressions=0" meson_suite sanitizers "$ASAN" --suite unit -t 4
 	meson_suite valgrind "$BUILD" --wrap "$REPO/contrib/valgrind.sh" -t 10 \
-		format collect postproc_record postproc_waits
+		format collect output postproc_record postproc_waits
 }
 
 # Servers that `mpitrace publish` and `fleet serve` are tried with: unpacked, not installed, since their packages would start them.

@@ -1,6 +1,7 @@
 /* queue.c - what a finisher asks Slurm's commands for: who answers, fails, prints too much or hangs; the words of the
  * job it submits; and how a job ended, in scontrol's words. The commands are scripts in PATH. */
 #include "collect/queue.h"
+#include "tests/unit/step_files.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -17,23 +18,16 @@ static char place[PATH_MAX];
 
 static void begin(void)
 {
-	char path[2 * PATH_MAX], made[] = "/tmp/test_queue.XXXXXX";
-	cr_assert_not_null(mkdtemp(made));
-	cr_assert_not_null(realpath(made, place));
+	char path[2 * PATH_MAX];
+	make_dir();
+	cr_assert_not_null(realpath(dir, place));
 	snprintf(path, sizeof(path), "%s:%s", place, getenv("PATH"));
 	setenv("PATH", path, 1);
 	unsetenv("SLURM_JOB_PARTITION");
 	unsetenv("SLURM_JOB_ACCOUNT");
 }
 
-static void end(void)
-{
-	char command[PATH_MAX + 16];
-	snprintf(command, sizeof(command), "rm -r '%s'", place);
-	cr_expect_eq(system(command), 0);
-}
-
-TestSuite(queue, .init = begin, .fini = end, .timeout = 60);
+TestSuite(queue, .init = begin, .fini = remove_dir, .timeout = 60);
 
 /* A command of that name; $place is where it may leave something. */
 static void command(const char *name, const char *text)
@@ -57,6 +51,13 @@ static const char *left(const char *name)
 	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
 	fclose(f);
 	return text;
+}
+
+static void forget(const char *name)
+{
+	char path[PATH_MAX + 64];
+	snprintf(path, sizeof(path), "%s/%s", place, name);
+	cr_assert_eq(unlink(path), 0);
 }
 
 static int ask(const char *script, char *text, size_t cap_bytes)
@@ -138,14 +139,14 @@ static bool has_word(const char *word)
 
 Test(queue, a_job_runs_where_its_results_are_and_is_not_traced_itself)
 {
-	char job[QUEUE_JOB_MAX], dir[PATH_MAX + 64], word[2 * PATH_MAX];
+	char job[QUEUE_JOB_MAX], out[PATH_MAX + 64], word[2 * PATH_MAX];
 	struct error e;
-	snprintf(dir, sizeof(dir), "%s/it's; $(results)", place);
-	mkdir(dir, 0700);
+	snprintf(out, sizeof(out), "%s/it's; $(results)", place);
+	mkdir(out, 0700);
 	command("sbatch", PRINTS_ITS_WORDS "echo '4711;cluster'");
-	cr_expect_eq(submit(dir, job, &e), 0);
+	cr_expect_eq(submit(out, job, &e), 0);
 	cr_expect_str_eq(job, "4711");
-	snprintf(word, sizeof(word), "--chdir=%s", dir);
+	snprintf(word, sizeof(word), "--chdir=%s", out);
 	cr_expect(has_word(word) && has_word("--mpitrace=off") && has_word("--export=NONE") && has_word("--parsable"));
 	cr_expect_null(strstr(left("words"), "--partition="));
 	cr_expect_null(strstr(left("words"), "--account="));
@@ -215,7 +216,7 @@ Test(queue, who_is_patient_asks_again_while_it_runs)
 	command("scontrol", "if [ -e $place/asked ]; then state=CANCELLED; else state=COMPLETING; fi; : >$place/asked\n"
 			    "echo \" JobState=$state Reason=None\"");
 	cr_expect(!queue_outcome("7", false, state));
-	unlink(strcat(strcpy((char[PATH_MAX + 16]){0}, place), "/asked"));
+	forget("asked");
 	cr_expect(queue_outcome("7", true, state));
 	cr_expect_str_eq(state, "CANCELLED");
 }
