@@ -274,12 +274,25 @@ static void put_issue_list(const cJSON *issues, const char *member, const char *
 {
 	for (const cJSON *v = json_first(issues, member); v != NULL; v = v->next) {
 		double change = json_number_or(v, "change_s", 0);
-		printf("  %-9s", word);
+		printf("  %-8s", word);
 		put_plain(stdout, json_text(v, "issue", "?"), 60);
 		if (change != 0)
 			printf(" (%s lost)", change_text(change).s);
 		putchar('\n');
 	}
+}
+
+/* Neither new nor gone, nor is it known what they cost on the other side. */
+static void put_unknown_issues(const cJSON *issues)
+{
+	const char *before = "  Only one side can show (the other has no single calls): ";
+	for (const cJSON *v = json_first(issues, "unknown"); v != NULL; v = v->next) {
+		fputs(before, stdout);
+		put_plain(stdout, json_text(v, "issue", "?"), 60);
+		before = ", ";
+	}
+	if (json_count(issues, "unknown") > 0)
+		putchar('\n');
 }
 
 static void put_issues(const cJSON *diff)
@@ -293,9 +306,7 @@ static void put_issues(const cJSON *diff)
 	put_issue_list(issues, "new", "new");
 	put_issue_list(issues, "gone", "gone");
 	put_issue_list(issues, "changed", "in both");
-	put_issue_list(issues, "unknown", "one side");
-	if (json_count(issues, "unknown") > 0)
-		puts("  The other side has no single calls, which would show it.");
+	put_unknown_issues(issues);
 }
 
 static void put_reading(const cJSON *rows, const char *reading, const char *title)

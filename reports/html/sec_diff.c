@@ -257,7 +257,7 @@ static void write_diff(struct page *p)
 	write_rows(p, "wait_sites", "Waiting that changed most", true);
 	write_issue_list(p, "new", "New issues: ");
 	write_issue_list(p, "gone", "Issues that are gone: ");
-	write_issue_list(p, "unknown", "Issues that only one side can show, the other has no single calls: ");
+	write_issue_list(p, "unknown", "Issues that only one side can show (the other has no single calls): ");
 	write_reading(p, "strong", "Scaling, if the problem stays as large (strong)");
 	write_reading(p, "weak", "Scaling, if the problem grows with the ranks (weak)");
 }

@@ -146,6 +146,8 @@ def parts(t, place, whole):
     back, forth = (diff(place.dir + x, place.dir + y)['issues'] for x, y in (('/issues.json', '/profile.json'), ('/profile.json', '/issues.json')))
     t.equal('no single calls: an issue that needs them is neither new nor gone', [{k: [i['issue'] for i in v] for k, v in d.items() if v} for d in (back, forth)],
             [{'gone': ['load_imbalance'], 'unknown': ['deadlock']}, {'new': ['load_imbalance'], 'unknown': ['deadlock']}])
+    said = text(place.dir + '/profile.json', place.dir + '/issues.json')
+    t.check('no single calls: the text says so, and no gain or loss of it', 'Only one side can show (the other has no single calls): deadlock\n' in said and '  new     load_imbalance (+2' in said, said)
     with open(place.dir + '/same.json', 'w') as f:
         json.dump(shown(whole[0]), f)
     one, two = diff(whole[0], whole[1]), diff(place.dir + '/same.json', whole[1])

@@ -1,5 +1,5 @@
-/* output.c - the file of a node: it is never another's, holds whole blocks whatever there is room for, and tells what did
- * not reach it; and how a finisher counts such files, and those who left none. */
+/* output.c - the file of a node: it is never another's, holds whole blocks whatever there is room for, and tells what
+ * did not reach it; and how a finisher counts such files, and those who left none. */
 #include "collect/finish.h"
 #include "collect/meta.h"
 #include "collect/output.h"
