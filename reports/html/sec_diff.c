@@ -186,6 +186,15 @@ static void put_site(struct page *p, const cJSON *site, const cJSON *row, bool w
 	put(p, "</small>");
 }
 
+/* In all of the runs that are compared. */
+static bool knows_waits(const struct page *p)
+{
+	for (const cJSON *v = json_first(p->model->diff, "time"); v != NULL; v = v->next)
+		if (strcmp(json_text(v, "metric", ""), "wait") == 0)
+			return !isnan(json_number(v, "a_s")) && !isnan(json_number(v, "b_s"));
+	return false;
+}
+
 /* The rows come with the largest change first. */
 static void write_rows(struct page *p, const char *member, const char *title, bool waits)
 {
@@ -204,7 +213,8 @@ static void write_rows(struct page *p, const char *member, const char *title, bo
 	if (shown > 0)
 		close_table(p);
 	else
-		put(p, "<p class=\"note\">%s: none by a thousandth of the run.</p>\n", title);
+		put(p, "<p class=\"note\">%s: %s.</p>\n", title,
+		    waits && !knows_waits(p) ? "not known of all runs" : "none by a thousandth of the run");
 }
 
 static void write_issue_list(struct page *p, const char *member, const char *phrase)

@@ -148,6 +148,10 @@ def parts(t, place, whole):
             [{'gone': ['load_imbalance'], 'unknown': ['deadlock']}, {'new': ['load_imbalance'], 'unknown': ['deadlock']}])
     said = text(place.dir + '/profile.json', place.dir + '/issues.json')
     t.check('no single calls: the text says so, and no gain or loss of it', 'Only one side can show (the other has no single calls): deadlock\n' in said and '  new     load_imbalance (+2' in said, said)
+    html = place.dir + '/unknown.html' # of traces, as a page carries one
+    subprocess.run([MPITRACE, 'diff', place.dir + '/profile.json', whole[0], '--html', html])
+    with open(html, encoding='utf-8') as f:
+        t.check('no single calls: the page does not say that no waiting changed', 'Waiting that changed most: not known of all runs.' in f.read(), html)
     with open(place.dir + '/same.json', 'w') as f:
         json.dump(shown(whole[0]), f)
     one, two = diff(whole[0], whole[1]), diff(place.dir + '/same.json', whole[1])
