@@ -174,8 +174,8 @@ disk_use() {
 	df --output=used -B1 "$STATE/$1" | tail -n 1
 }
 
-# The pid of the agent of a step, seen from inside the job.
-AGENT_PID='pgrep -f "mpitrace --as .* collect .*/live/$SLURM_JOB_ID\."'
+# The pid of the agent of a step, seen from inside the job: of this cluster, as the one beside it has jobs of the same numbers.
+AGENT_PID='pgrep -f "mpitrace --as .* collect .*'$STATE'[^ ]*/live/$SLURM_JOB_ID\."'
 # Nobody waits for it to start: a shell's function that does, until it has closed itself to its user, which it does last.
 WITH_AGENT="agent() { $AGENT_PID; }; agent_is_up() { local a; a=\$(agent) && grep -q 'Seccomp:.2' /proc/\$a/status; }
 	within() { local i; for i in \$(seq $((20 * PATIENCE))); do \"\$@\" 2>/dev/null && return; sleep 0.05; done; return 1; }
