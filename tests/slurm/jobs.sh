@@ -114,12 +114,19 @@ is_held_by_pmix() { # GROUP
 	done <<<"$members"
 }
 
+# Nobody is in it, and Slurm 22.05 gave up to remove it although nobody was: it tries six times and does not wait in between
+# (docs/SLURM_SERIES.md). Had one of ours been in it, its log would not say so.
+is_given_up() { # GROUP
+	[ -z "$(members_of "$1")" ] && cat "$STATE"/log/n*.log | grep -F "/$(basename "$1")), did " >/dev/null
+}
+
 # Groups of jobs, of either version, that are still there; who is in them.
 left_groups() {
 	local group
 	find /sys/fs/cgroup/{memory,freezer}/"$(namespaces | sed 's/-[^-]*$//;q')"-n* /sys/fs/cgroup/system.slice/n*_slurmstepd.scope \
 		-type d -name 'job_*' 2>/dev/null | while read -r group; do
-		is_held_by_pmix "$group" || echo "group $group: $(members_of "$group" | xargs)"
+		is_held_by_pmix "$group" || is_given_up "$group" || echo "group $group: $(members_of "$group" | xargs)" \
+			"$(grep -hF "/$(basename "$group"))" "$STATE"/log/n*.log | tail -n 3)"
 	done
 }
 
