@@ -227,21 +227,26 @@ static void put_efficiency(const struct making *m)
 }
 
 /* Of the ranks' time until nobody advanced any more: shares of many records can be weighed by their core-hours without
- * the hung ones. How long a rank waited is not known if no single calls were recorded, or none were looked at. */
+ * the hung ones. How long a rank waited is not known if none of its single calls was recorded, or looked at: of a job
+ * with such ranks among others it is told as far as it is known, as of all whose records end early; with no others,
+ * not. */
 static void put_shares(const struct making *m)
 {
-	double useful = 0, mpi = 0, wait = 0; /* NAN: not known of all */
+	double useful = 0, mpi = 0, wait = 0;
+	bool known = false, unknown = false;
 	for (const cJSON *r = json_first(m->analysis, "per_rank"); r != NULL; r = r->next) {
 		useful += least_0(json_number_or(r, "useful_s", 0));
 		mpi += least_0(json_number_or(r, "mpi_s", 0));
 		double waited = json_number(r, "wait_s");
-		wait += isnan(waited) && !(json_number(r, "mpi_s") > 0) ? 0 : isnan(waited) ? NAN : least_0(waited);
+		wait += isnan(waited) ? 0 : least_0(waited);
+		if (json_number(r, "mpi_s") > 0)
+			*(isnan(waited) ? &unknown : &known) = true;
 	}
 	cJSON *to = json_object(m->out, "share");
 	double all = useful + mpi;
 	put_number(to, "useful", all > 0 ? useful / all : NAN);
 	put_number(to, "mpi", all > 0 ? mpi / all : NAN);
-	put_number(to, "wait", all > 0 && !isnan(wait) ? fmin(wait, mpi) / all : NAN);
+	put_number(to, "wait", all > 0 && (known || !unknown) ? fmin(wait, mpi) / all : NAN);
 }
 
 static void put_waits(const struct making *m)

@@ -16,7 +16,7 @@ static double shell_status(const struct process *p)
 	return WIFSIGNALED(p->exit_status) ? 128 + WTERMSIG(p->exit_status) : WEXITSTATUS(p->exit_status);
 }
 
-static void put_counts(cJSON *row, const struct rank_totals *t)
+static void put_counts(cJSON *row, const struct rank_totals *t, bool unrecorded)
 {
 	json_put(row, "messages_out", (double)t->messages_out);
 	json_put(row, "messages_in", (double)t->messages_in);
@@ -25,7 +25,7 @@ static void put_counts(cJSON *row, const struct rank_totals *t)
 	json_put(row, "collective_bytes_out", (double)t->coll_bytes_out);
 	json_put(row, "collective_bytes_in", (double)t->coll_bytes_in);
 	json_put(row, "peers", (double)t->peers);
-	json_put(row, "completions", (double)t->completions);
+	json_put_null_or(row, "completions", unrecorded ? NAN : (double)t->completions);
 	json_put(row, "barriers", (double)t->barriers);
 	json_put(row, "collectives", (double)t->collectives);
 	json_put(row, "calls", (double)t->calls);
@@ -129,6 +129,15 @@ static void put_open(const struct step *s, cJSON *row, const struct process *p)
 	}
 }
 
+/* Of its calls only totals tell: whether it waited nobody knows. */
+static bool has_no_event(const struct process *p)
+{
+	for (size_t i = 0; i < p->threads.n; i++)
+		if (p->threads.at[i].read > 0)
+			return false;
+	return true;
+}
+
 int part_per_rank(struct analysis *a)
 {
 	const struct step *s = a->step;
@@ -140,10 +149,11 @@ int part_per_rank(struct analysis *a)
 		json_put(row, "rank", r);
 		json_put_text(row, "node", p == NULL ? NULL : s->nodes.at[p->node].name);
 		bool unknown = s->totals && p != NULL && !t->known; /* only its events tell how long it ran */
+		bool unrecorded = p != NULL && t->calls > 0 && has_no_event(p);
 		json_put_null_or(row, "useful_s", unknown ? NAN : t->useful_ns / 1e9);
 		json_put(row, "mpi_s", t->mpi_ns / 1e9);
 		json_put(row, "tracing_s", t->tracing_ns / 1e9);
-		json_put_seconds(row, "wait_s", (int64_t)t->wait_ns);
+		json_put_null_or(row, "wait_s", unrecorded ? NAN : (double)(int64_t)t->wait_ns / 1e9);
 		json_put(row, "polling_s", t->polling_ns / 1e9);
 		json_put_seconds(row, "caused_wait_s", a->tally.waits.caused[r]);
 		json_put(row, "startup_s", t->startup_ns / 1e9);
@@ -151,7 +161,7 @@ int part_per_rank(struct analysis *a)
 		json_put(row, "hung_s", t->hung_ns / 1e9);
 		json_put_null_or(row, "processor_wait_s", p == NULL ? NAN : process_ready_ns(p) / 1e9);
 		put_usage(row, &a->usage.ranks[r]);
-		put_counts(row, t);
+		put_counts(row, t, unrecorded);
 		json_put_null_or(row, "exit_status", shell_status(p));
 		json_put_text(row, "state", state_of(p));
 		cJSON_AddBoolToObject(row, "died", p != NULL && exits_by_itself(p));

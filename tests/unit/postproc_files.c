@@ -308,9 +308,12 @@ Test(files, calls_whose_events_were_not_written_yet_are_lost_and_not_zero)
 	cr_expect_eq(field(find_text(root, "operations", "op", "MPI_Sendrecv"), "calls"), 200);
 	cr_expect(has_reason(root, "rank 0: only in the totals, because the file ends before their events: 51 calls"));
 	cr_expect_eq(at_path(root, "coverage.unmatched.program"), 0, "no record here is whole");
-	for (unsigned r = 0; r < 2; r++)
-		cr_expect_eq(field(find(root, "per_rank", "rank", r, NULL), "recorded_until_s"), 0,
-			     "it has no single call, and is not idle");
+	for (unsigned r = 0; r < 2; r++) {
+		const cJSON *rank = find(root, "per_rank", "rank", r, NULL);
+		cr_expect_eq(field(rank, "recorded_until_s"), 0, "it has no single call, and is not idle");
+		cr_expect(cJSON_IsNull(cJSON_GetObjectItem(rank, "wait_s")), "whether it waited nobody knows");
+		cr_expect(cJSON_IsNull(cJSON_GetObjectItem(rank, "completions")));
+	}
 	cJSON_Delete(root);
 }
 
