@@ -1,6 +1,6 @@
 /* cmd_export.c - `mpitrace export FILE.mpix --to FORMAT -o PATH`: a trace as other tools read it. */
-#include "base/units.h"
 #include "cli/cli.h"
+#include "base/units.h"
 #include "reports/export/export.h"
 
 #include <errno.h>
@@ -140,9 +140,9 @@ static void print_text(FILE *out, const struct options *o, const struct export_c
 	fprintf(out, "%s: ", o->choice.path);
 	if (n->bytes > 0)
 		fprintf(out, "%s, ", fmt_plain(fmt_bytes((double)n->bytes)).s);
-	fprintf(out, "%s events", fmt_plain(fmt_count((double)n->events)).s);
-	fprintf(out, ", %s messages", fmt_plain(fmt_count((double)n->messages)).s);
-	fprintf(out, ", %s wait states\n", fmt_plain(fmt_count((double)n->waits)).s);
+	fprintf(out, "%s", fmt_plain(fmt_many((double)n->events, "event")).s);
+	fprintf(out, ", %s", fmt_plain(fmt_many((double)n->messages, "message")).s);
+	fprintf(out, ", %s\n", fmt_plain(fmt_many((double)n->waits, "wait state")).s);
 	if (n->open > 0)
 		fprintf(out, "%s never ended: events to the end of their rank, %s in all\n",
 			fmt_many((double)n->open, "call").s, fmt_plain(fmt_time((double)n->open_ns / 1e9)).s);

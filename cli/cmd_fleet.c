@@ -1,6 +1,7 @@
 /* cmd_fleet.c - `mpitrace fleet`: all jobs of a machine in one database, on pages, and asked. */
 #include "cli/cli.h"
 #include "base/index.h"
+#include "base/units.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "fleet/estimate.h"
@@ -180,8 +181,8 @@ static void print_counts(const struct ingesting *i, const struct ingest_counts *
 		    {i->waiting, ", ", " wait for Slurm's account"},
 		    {c->alerts, ", ", " alerts of steps that hang"},
 		    {gone, "; ", " jobs let go"}};
-	printf("%llu records added, %llu replaced, %llu known already, %llu left out", (unsigned long long)c->added,
-	       (unsigned long long)c->replaced, (unsigned long long)c->known,
+	printf("%llu record%s added, %llu replaced, %llu known already, %llu left out", (unsigned long long)c->added,
+	       c->added == 1 ? "" : "s", (unsigned long long)c->replaced, (unsigned long long)c->known,
 	       (unsigned long long)c->refused + (unsigned long long)unread);
 	for (size_t k = 0; k < sizeof(more) / sizeof(more[0]); k++)
 		if (more[k].n > 0)
@@ -324,8 +325,8 @@ static int forget(const struct options *o)
 		rc = fleet_forget(&f, o->user, &n, &e);
 	fleet_close(&f);
 	if (rc == 0)
-		printf("%llu jobs of %s removed, %llu records that were set aside\n", (unsigned long long)n.jobs,
-		       o->user, (unsigned long long)n.set_aside);
+		printf("%s of %s removed, %s set aside\n", fmt_plain(fmt_many((double)n.jobs, "job")).s, o->user,
+		       fmt_plain(fmt_many((double)n.set_aside, "record")).s);
 	return rc < 0 ? complain(&e) : EXIT_DONE;
 }
 
@@ -341,7 +342,7 @@ static int prune(const struct options *o)
 		rc = let_go(o, &f, &gone, &e);
 	fleet_close(&f);
 	if (rc == 0)
-		printf("%llu jobs let go\n", (unsigned long long)gone);
+		printf("%s let go\n", fmt_plain(fmt_many((double)gone, "job")).s);
 	return rc < 0 ? complain(&e) : EXIT_DONE;
 }
 
@@ -353,8 +354,9 @@ static int check(const struct options *o)
 	if (rc == 0)
 		rc = fleet_check(&f, &e);
 	if (rc == 0)
-		printf("%s: whole, %.0f jobs, %.0f let go\n", o->db, fleet_number(&f, "SELECT count(*) FROM jobs", 0),
-		       fleet_number(&f, "SELECT jobs FROM let_go", 0));
+		printf("%s: whole, %s, %s let go\n", o->db,
+		       fmt_plain(fmt_many(fleet_number(&f, "SELECT count(*) FROM jobs", 0), "job")).s,
+		       fmt_plain(fmt_count(fleet_number(&f, "SELECT jobs FROM let_go", 0))).s);
 	fleet_close(&f);
 	return rc < 0 ? complain(&e) : EXIT_DONE;
 }

@@ -1,6 +1,7 @@
 /* doctor_policy.c - the site's policy: is it in order, and what would a job get? In: mpitrace.conf and conf.d/, facts
  * from the command line.  Out: a verdict; or the decision, each value with the line that made it. */
 #include "base/json_quote.h"
+#include "base/units.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/print.h"
@@ -57,8 +58,9 @@ static void judge(struct verdict *v, const struct policy *p, const char *file)
 			    "restricts every job and grants nothing",
 			    file, who_asks(p, FACT_QOS, (char[512]){""}, 512));
 	else
-		verdict_say(v, VERDICT_OK, NULL, "%s: %u files, %u rules", file, policy_count_files(p),
-			    policy_count_rules(p));
+		verdict_say(v, VERDICT_OK, NULL, "%s: %s, %s", file,
+			    fmt_plain(fmt_many(policy_count_files(p), "file")).s,
+			    fmt_plain(fmt_many(policy_count_rules(p), "rule")).s);
 }
 
 void check_policy(struct verdict *v)

@@ -129,12 +129,12 @@ static void put_calls(const cJSON *a)
 	double calls = 0, lost = json_number(coverage, "events_lost");
 	for (const cJSON *row = json_first(a, "per_rank"); row != NULL; row = row->next)
 		calls += json_number_or(row, "calls", 0);
-	printf("            %s calls; ", count_text(calls).s);
+	printf("            %s; ", many_text(calls, "call").s);
 	if (!show_has_events(a)) {
 		printf("no single calls, all in the totals\n");
 		return;
 	}
-	printf("%s single events, ", count_text(json_number_or(coverage, "events", 0)).s);
+	printf("%s, ", many_text(json_number_or(coverage, "events", 0), "single event").s);
 	if (isnan(lost))
 		puts("losses unknown");
 	else if (lost > 0)
@@ -198,12 +198,12 @@ static void put_traffic(const cJSON *a, const cJSON *summary)
 {
 	struct messages sent = messages_sent(summary);
 	if (show_has_events(a) || sent.n > 0)
-		printf("Traffic     %s messages, %s; ", count_text(fmax(sent.n, 0)).s,
+		printf("Traffic     %s, %s; ", many_text(fmax(sent.n, 0), "message").s,
 		       isnan(sent.bytes) ? "not known" : bytes_text(sent.bytes).s);
 	else
 		fputs("Traffic     messages not recorded; ", stdout);
-	printf("%s collectives, %s barriers\n", count_text(json_number_or(summary, "collectives", 0)).s,
-	       count_text(json_number_or(summary, "barriers", 0)).s);
+	printf("%s, %s\n", many_text(json_number_or(summary, "collectives", 0), "collective").s,
+	       many_text(json_number_or(summary, "barriers", 0), "barrier").s);
 }
 
 /* The shape of the traffic, best first, as on the page. */
@@ -245,7 +245,7 @@ static void put_phases(const cJSON *a)
 			       seconds_text(json_number_of(to) - json_number_of(from)).s);
 			continue;
 		}
-		printf("%s iterations of %s", count_text(json_number_or(phases, "iterations", 0)).s,
+		printf("%s of %s", many_text(json_number_or(phases, "iterations", 0), "iteration").s,
 		       seconds_text(json_number_or(phases, "iteration_s", 0)).s);
 		if (drift_is_seen(phases))
 			printf(" (%s)", drift > 0 ? "growing" : "shrinking");

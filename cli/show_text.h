@@ -28,6 +28,11 @@ static inline struct fmt count_text(double n)
 	return fmt_plain(fmt_count(n));
 }
 
+static inline struct fmt many_text(double n, const char *what)
+{
+	return fmt_plain(fmt_many(n, what));
+}
+
 static inline struct fmt share_text(double share)
 {
 	return fmt_plain(fmt_share(share));

@@ -1,5 +1,5 @@
 #!/bin/bash
-# check_on.sh - build and test on another Debian, in a root of its own on this machine.
+# check_on.sh - build and test on another Debian or Ubuntu, in a root of its own on this machine.
 # In: root or sudo, mmdebstrap, a mirror that apt knows.  Out: build-on/<where>, TAP and "N passed, N failed"; exit code 77 when the
 # root cannot be made. The root is entered with pivot_root in a mount namespace: of a chroot, the private cluster could not mount.
 # shellcheck source-path=SCRIPTDIR
@@ -24,8 +24,8 @@ SLURM=(srun_of_hpcc_on_four_nodes_leaves_a_report sbatch_with_two_steps_leaves_t
 
 usage() {
 	cat <<-END
-		usage: check_on.sh trixie|sid|arm64 [TEST...] | table
-		  trixie  Debian 13     sid  Debian unstable     arm64  Debian 13 for aarch64, by qemu-user
+		usage: check_on.sh trixie|sid|noble|arm64 [TEST...] | table
+		  trixie  Debian 13     sid  Debian unstable     noble  Ubuntu 24.04     arm64  Debian 13 for aarch64, by qemu-user
 		  TEST    all: those of the tracer and all below but compilers; build: none
 		          a test of \`meson test\` or a claim of tests/slurm; without any: the tracer's and some of Slurm's; slurm: all of Slurm's;
 		          try: what contrib/try.sh does there, as for somebody who has just cloned this
@@ -37,7 +37,7 @@ usage() {
 
 parse() {
 	case ${1-} in
-	trixie | sid | arm64) WHERE=$1 ;;
+	trixie | sid | noble | arm64) WHERE=$1 ;;
 	table) print_table; exit 0 ;;
 	-h | --help) usage && exit 0 ;;
 	*) usage >&2 && exit 2 ;;
@@ -114,11 +114,17 @@ make_root() {
 	install_packages mmdebstrap
 	from=$(mirror)
 	[ -n "$from" ] || skip "apt knows no mirror of Debian"
-	step "making a root of Debian $suite in $ROOT"
+	if [ "$WHERE" = noble ]; then # who mirrors Debian often has Ubuntu beside it
+		quiet download_of trixie "$from" "$ROOT.keys" ubuntu-keyring # Debian 12 has it not
+		quiet dpkg -x "$ROOT.keys"/*.deb "$ROOT.keys"
+		from=${from%/debian*}/ubuntu
+		options=(--components=main,universe --keyring="$ROOT.keys/usr/share/keyrings/ubuntu-archive-keyring.gpg")
+	fi
+	step "making a root of $suite in $ROOT"
 	as_root rm -rf --one-file-system "${ROOT:?}"
 	as_root mmdebstrap --variant=apt "${options[@]}" --include="$(packages)" --aptopt='APT::Install-Recommends "false"' \
 		--aptopt='Acquire::Check-Valid-Until "false"' "$suite" "$ROOT" "$from" >>"$LOG" 2>&1 ||
-		skip "no root of Debian $suite: $(grep -m 1 '^E:' "$LOG" || tail -n 1 "$LOG")"
+		skip "no root of $suite: $(grep -m 1 '^E:' "$LOG" || tail -n 1 "$LOG")"
 	printf '[safe]\n\tdirectory = *\n' | as_root tee "$ROOT/root/.gitconfig" >/dev/null
 	as_root touch "$ROOT/.made"
 }

@@ -33,9 +33,9 @@ FORBIDDEN = (
     (r'(?<![\d,.])1 (ranks|nodes|messages|calls|steps|jobs|processes)\b', 'fmt_many()'),
 )
 # Counts that are never 1, or are limits: the rest uses fmt_many(), "plural" or "%s" for the ending.
-PLURAL = re.compile(r'(?:%[-0-9.*]*(?:ll?|z)?[sduf]) (?:ranks|nodes|messages|calls|steps|processes|windows|files|events)\b')
+PLURAL = re.compile(r'(?:%[-0-9.*]*(?:ll?|z)?[sduf]) (?:ranks|nodes|messages|calls|steps|processes|windows|files|events|bytes|barriers|collectives|iterations|jobs|records|rules|states)\b')
 PLURAL_TS = re.compile(r'\$\{count\([^{}]*\)\} (?:ranks|nodes|calls|messages|rows|links|processes|threads|iterations|chunks|samples)\b')
-NEVER_ONE = re.compile(r'limit|more than|at most|at least|out of memory|too (many|large)|over the|of %|choose smaller|each:|'
+NEVER_ONE = re.compile(r'limit|more than|longer than|larger than|not a name: 1 to|too few|no intact|or cut|not one|ranks in a|at most|at least|out of memory|too (many|large)|over the|of %|choose smaller|each:|'
                        r'mean of|about %|and %s more|repeat|compared|in the mean|add up|on a node|do not fit|exchange messages|connect all|'
                        r'have finished|All %|only %u|as many there|In total|for a free core|as one|complete after|speedup|most time first|From totals')
 
@@ -89,18 +89,23 @@ def sentence(text):
     return shown if len(WORD.findall(plain)) >= 3 and ' ' in shown else None
 
 
-def sentences():
-    """{sentence: the first file that has it}"""
-    found = {}
+def texts():
+    """(file, text) of all that stands in quotes."""
     for path in sources():
         reader = READERS.get(os.path.splitext(path)[1])
         if reader is None or path.endswith('.d.ts') or '/tests/' in path:
             continue
         with open(os.path.join(ROOT, path), encoding='utf-8') as f:
-            for text in reader(f.read()):
-                shown = sentence(text)
-                if shown and not (path.endswith('.ts') and re.fullmatch(r'[-a-z0-9 :.,#()]+', shown) and re.search(r'--|px|wrap|stage|table ', shown)):
-                    found.setdefault(shown, path)
+            yield from ((path, text) for text in reader(f.read()))
+
+
+def sentences():
+    """{sentence: the first file that has it}"""
+    found = {}
+    for path, text in texts():
+        shown = sentence(text)
+        if shown and not (path.endswith('.ts') and re.fullmatch(r'[-a-z0-9 :.,#()]+', shown) and re.search(r'--|px|wrap|stage|table ', shown)):
+            found.setdefault(shown, path)
     return found
 
 
@@ -120,6 +125,12 @@ def defects(found):
         for pattern, instead in FORBIDDEN:
             if re.search(pattern, text, re.I):
                 yield '%s: "%s": not "%s"; say: %s' % (path, text, re.search(pattern, text, re.I).group(0), instead)
+
+
+def plurals():
+    """Texts that would say "1 ranks", however short they are."""
+    for path, text in sorted(set(texts())):
+        text = TAG.sub(' ', text)
         if PLURAL.search(text) and not NEVER_ONE.search(text):
             yield '%s: "%s": may be one: fmt_many()' % (path, text)
         if PLURAL_TS.search(text):
@@ -135,7 +146,7 @@ def main():
             f.write(made)
     with open(path, encoding='utf-8') as f:
         kept = f.read()
-    wrong = list(defects(found))
+    wrong = list(defects(found)) + list(plurals())
     if kept != made:
         old, new = ({line[1:] for line in text.splitlines() if line.startswith('\t')} for text in (kept, made))
         wrong += ['not in %s: "%s"' % (CATALOGUE, s) for s in sorted(new - old)] + ['nobody prints: "%s"' % s for s in sorted(old - new)]

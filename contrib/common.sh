@@ -77,6 +77,18 @@ mirror() {
 		awk '$2 ~ /\/debian\/?$/ { n[$2]++ } END { for (uri in n) if (n[uri] > most) { most = n[uri]; best = uri } print best }'
 }
 
+# download_of SUITE MIRROR DIR PACKAGE...: of another release of Debian, by an apt of its own: this machine's lists stay as they are.
+download_of() {
+	local suite=$1 from=$2 dir=$3 state=$3/apt apt
+	shift 3
+	apt=(apt-get -q -o Dir::Etc::SourceList="$state/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::State="$state" -o Dir::Cache="$state"
+		-o Acquire::Check-Valid-Until=false -o Acquire::Languages=none -o APT::Sandbox::User=root)
+	mkdir -p "$state/lists/partial" "$state/archives/partial"
+	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $from $suite main" >"$state/sources.list"
+	"${apt[@]}" update && (cd "$dir" && "${apt[@]}" download "$@") || return
+	rm -rf "$state"
+}
+
 # One line: what this system is and has. Run inside another root it tells of that one.
 # shellcheck disable=SC2016  # the inner shell expands
 describe() { # [COMMAND that runs the rest there...]

@@ -8,23 +8,13 @@
 DIR=$(realpath -m "${1:?usage: mpi_headers.sh DIR}")
 LOG=$DIR/headers.log
 
-# An apt of its own for one release: this machine's lists stay as they are.
-apt_of() { # SUITE ARGS...
-	local state=$DIR/apt-$1
-	shift
-	apt-get -q -o Dir::Etc::SourceList="$state/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::State="$state" -o Dir::Cache="$state" \
-		-o Acquire::Check-Valid-Until=false -o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
-}
-
 fetch() { # SUITE
-	local state=$DIR/apt-$1 mpi
-	mkdir -p "$state/lists/partial" "$state/archives/partial" "$DIR/new"
-	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $FROM $1 main" >"$state/sources.list"
-	apt_of "$1" update && cd "$DIR/new" && apt_of "$1" download libopenmpi-dev libmpich-dev || return
+	local mpi
+	download_of "$1" "$FROM" "$DIR/new" libopenmpi-dev libmpich-dev && cd "$DIR/new" || return
 	for mpi in openmpi mpich; do
 		dpkg -x "lib$mpi-dev"_*.deb "$DIR/new/$1-$mpi" && mv "$DIR/new/$1-$mpi" "$DIR/" || return
 	done
-	rm -rf "$DIR/new" "$state"
+	rm -rf "$DIR/new"
 }
 
 main() {

@@ -56,9 +56,9 @@ static void put_effect(struct fleet_page *g, sqlite3_stmt *row, double most)
 	    place(effect, 0, most), place(low, 0, most), place(high, 0, most), place(effect, 0, most));
 	put(&g->p,
 	    "<span>%.1f %% slower <small class=\"soft\">(%.1f to %.1f)</small></span><span>up to %s core-hours lost "
-	    "<small class=\"soft\">in %s jobs</small></span></div>\n",
+	    "<small class=\"soft\">in %s</small></span></div>\n",
 	    effect * 100, low * 100, high * 100, fmt_hours(sqlite3_column_double(row, 6)).s,
-	    fmt_count(sqlite3_column_double(row, 5)).s);
+	    fmt_many(sqlite3_column_double(row, 5), "job").s);
 	if (sqlite3_column_double(row, 7) > 0)
 		put(&g->p,
 		    "<p class=\"since\">since %s <small class=\"soft\">(most likely from %s to %s; until then %.1f %% "
@@ -131,8 +131,8 @@ static void put_all(struct fleet_page *g)
 		if (height > 0)
 			put(&g->p,
 			    "<rect class=\"few\" x=\"%.2f%%\" width=\"%.2f%%\" y=\"%.1f\" height=\"%.1f\"><title>%+.2f "
-			    "%%: %.0f nodes</title></rect>",
-			    100.0 * i / BINS, 90.0 / BINS, 150 - height, height, at, bins[i]);
+			    "%%: %s</title></rect>",
+			    100.0 * i / BINS, 90.0 / BINS, 150 - height, height, at, fmt_many(bins[i], "node").s);
 	}
 	put(&g->p,
 	    "</svg></div><div class=\"axis\"><span>%.0f %% faster</span><span>ordinary</span><span>%.0f %% "

@@ -1,6 +1,7 @@
 /* forget.c - see forget.h. A server is asked how many records of the user it has, told to remove them, and asked again:
  * what it says then is what is said. */
 #include "fleet/publish/forget.h"
+#include "base/units.h"
 #include "fleet/publish/dead.h"
 #include "fleet/publish/send.h"
 #include "fleet/publish/state_sql.h"
@@ -208,7 +209,7 @@ static int forget_file(struct state *s, const struct destination *d, const char 
 	uint64_t n = 0;
 	if (rewrite(s, d, user, &n, &why) < 0)
 		return say_failure(d, why.text, to);
-	fprintf(to, "%s: %llu records removed\n", d->name, (unsigned long long)n);
+	fprintf(to, "%s: %s removed\n", d->name, fmt_plain(fmt_many((double)n, "record")).s);
 	return EXIT_DONE;
 }
 
@@ -219,13 +220,14 @@ static int forget_server(const struct destination *d, struct link *l, const char
 	if (remove_there(d, l, user, &had, &left, &why) < 0)
 		return say_failure(d, why.text, to);
 	if (left > 0) {
-		fprintf(to, "%s: %lld records are there still; run this again\n", d->name, (long long)left);
+		fprintf(to, "%s: still there: %s; run this again\n", d->name,
+			fmt_plain(fmt_many((double)left, "record")).s);
 		return EXIT_LATER;
 	}
 	if (had == UNKNOWN)
 		fprintf(to, "%s: was told to remove them, and agreed\n", d->name);
 	else
-		fprintf(to, "%s: %lld records removed\n", d->name, (long long)had);
+		fprintf(to, "%s: %s removed\n", d->name, fmt_plain(fmt_many((double)had, "record")).s);
 	return EXIT_DONE;
 }
 

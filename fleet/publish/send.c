@@ -4,6 +4,7 @@
  * batch goes out again later. 500 may be either: after some times it is halved, too, and who stands alone lets the
  * others go first (state_aside()). */
 #include "fleet/publish/send.h"
+#include "base/units.h"
 #include "fleet/publish/dead.h"
 
 #include "base/json.h"
@@ -326,7 +327,8 @@ int publish_show(struct state *s, const struct destination *d, FILE *to, struct 
 	if (rc == 0 && b.records.n > 0)
 		rc = encode(s, d, &b, &totals, &p, &body, e);
 	if (rc == 0)
-		fprintf(to, "# %s: %zu records in the next batch\n%.*s\n", d->name, b.records.n, (int)body.len_bytes,
+		fprintf(to, "# %s: %s in the next batch\n%.*s\n", d->name,
+			fmt_plain(fmt_many((double)b.records.n, "record")).s, (int)body.len_bytes,
 			body.data != NULL ? (const char *)body.data : "");
 	totals_done(&totals);
 	batch_done(&b);

@@ -1,6 +1,7 @@
 /* sides.c - the two sides of a comparison: which runs, and what is in the way of comparing them.
  * In: analyses.  Out: what each side is, whether noise can be told, and notes in sentences. */
 #include "base/path.h"
+#include "base/units.h"
 #include "postproc/compare/noise.h"
 #include "postproc/compare/parts.h"
 
@@ -149,7 +150,7 @@ static void note_missing(const struct sides *s, size_t i, const char *name, cJSO
 	unsigned early = unfinished(r);
 	char losses[64] = "events lost: not known";
 	if (!isnan(lost))
-		snprintf(losses, sizeof(losses), "%.0f events lost", lost);
+		snprintf(losses, sizeof(losses), "%s lost", fmt_many(lost, "event").s);
 	if (early > 0)
 		note(notes,
 		     "%.200s: the run ended before %u of %.0f ranks had come out of MPI_Finalize, so its sums are "

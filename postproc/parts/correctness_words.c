@@ -113,8 +113,8 @@ static void put_message(const struct step *s, const struct defect_case *x, char 
 	char a[64], b[64];
 	types_text(s->ranks[x->rank], sent->datatype, a, sizeof(a));
 	types_text(s->ranks[x->peer], pair ? got->recv_datatype : got->datatype, b, sizeof(b));
-	snprintf(text, size, "Rank %u sent %s bytes (%s times %s) with tag %d, rank %u had room for %s (%s times %s).",
-		 x->rank, fmt_count((double)x->bytes).s, fmt_count((double)sent->count).s, a, x->tag, x->peer,
+	snprintf(text, size, "Rank %u sent %s (%s times %s) with tag %d, rank %u had room for %s (%s times %s).",
+		 x->rank, fmt_many((double)x->bytes, "byte").s, fmt_count((double)sent->count).s, a, x->tag, x->peer,
 		 fmt_count((double)x->other).s, fmt_count((double)(pair ? got->recv_count : got->count)).s, b);
 }
 
@@ -127,7 +127,7 @@ static const char *opinion(enum defect_kind kind, const struct sig *sig, uint64_
 	else if (kind == DEFECT_COLLECTIVE_SIZE && sig->call.nlist > 0)
 		snprintf(text, size, " with other counts");
 	else if (kind == DEFECT_COLLECTIVE_SIZE)
-		snprintf(text, size, " of %s bytes", fmt_count((double)bytes).s);
+		snprintf(text, size, " of %s", fmt_many((double)bytes, "byte").s);
 	return text;
 }
 
@@ -153,8 +153,8 @@ static void put_members(const struct defect_case *x, char *text, size_t size)
 		used += (size_t)snprintf(text + used, size - used, " and %u more", x->nmembers - DEFECT_MEMBERS_MAX);
 	if (used < size)
 		snprintf(text + used, size - used,
-			 ": each sends to the next, the last to the first, before it receives; %s bytes, tag %d.",
-			 fmt_count((double)x->bytes).s, x->tag);
+			 ": each sends to the next, the last to the first, before it receives; %s, tag %d.",
+			 fmt_many((double)x->bytes, "byte").s, x->tag);
 }
 
 /* Who else, and what would be enough. */
@@ -214,8 +214,8 @@ const char *correctness_case(const struct step *s, enum defect_kind kind, const 
 		put_collective(s, kind, x, text, size);
 		break;
 	case DEFECT_UNRECEIVED:
-		snprintf(text, size, "Rank %u sent %s bytes to %s with tag %d.", x->rank, fmt_count((double)x->bytes).s,
-			 from, x->tag);
+		snprintf(text, size, "Rank %u sent %s to %s with tag %d.", x->rank,
+			 fmt_many((double)x->bytes, "byte").s, from, x->tag);
 		break;
 	case DEFECT_UNSERVED:
 		snprintf(text, size, "Rank %u waited for a message from %s with tag %d.", x->rank, from, x->tag);

@@ -234,8 +234,8 @@ static void explain_files(struct step *s)
 	for (size_t i = 0; i < s->nodes.n; i++) {
 		const struct mpic_file *f = &s->nodes.at[i].file;
 		if (f->damaged_bytes > 0)
-			step_reason(s, "%s: %s bytes are damaged and were skipped", s->nodes.at[i].name,
-				    fmt_count((double)f->damaged_bytes).s);
+			step_reason(s, "%s: damaged and skipped: %s", s->nodes.at[i].name,
+				    fmt_many((double)f->damaged_bytes, "byte").s);
 		if (s->nodes.at[i].clock.n == 0)
 			step_reason(s, "%s: no clock sample: its times are estimates", s->nodes.at[i].name);
 		else if (!node_rate_is_known(&s->nodes.at[i]))

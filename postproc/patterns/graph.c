@@ -57,8 +57,8 @@ void pattern_ping_pong(const struct shape *s, struct pattern *p)
 		return;
 	p->score = balance * turns;
 	snprintf(p->evidence, sizeof(p->evidence),
-		 "%s pair%s, %s messages, as many there as back within %.0f %%; %.0f %% answer the one before",
-		 fmt_count((double)(s->nlinks / 2)).s, s->nlinks / 2 == 1 ? "" : "s", fmt_count((double)s->count).s,
+		 "%s, %s, as many there as back within %.0f %%; %.0f %% answer the one before",
+		 fmt_many((double)(s->nlinks / 2), "pair").s, fmt_many((double)s->count, "message").s,
 		 100 * (1 - balance), 100 * turns);
 }
 

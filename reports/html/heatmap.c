@@ -126,7 +126,7 @@ static void draw_tooltips(struct page *p, const struct heatmap *h, const char *u
 		put_place(p, h, i / h->side);
 		put(p, " \xe2\x86\x92 ");
 		put_place(p, h, i % h->side);
-		put(p, ": %s, %s %s</title></rect>", fmt_bytes(h->bytes[i]).s, fmt_count(h->count[i]).s, unit);
+		put(p, ": %s, %s</title></rect>", fmt_bytes(h->bytes[i]).s, fmt_many(h->count[i], unit).s);
 	}
 	put(p, "</g>");
 }
@@ -201,9 +201,9 @@ void heatmap_draw(struct page *p, const struct heatmap *h, const char *title, co
 		max = min;
 	const double *value = bytes ? h->bytes : h->count;
 	put(p,
-	    "<figure><figcaption><b>%s</b>%s between sender (row) and receiver "
+	    "<figure><figcaption><b>%s</b>%ss between sender (row) and receiver "
 	    "(column), %s</figcaption>\n",
-	    title, bytes ? "bytes" : unit,
+	    title, bytes ? "byte" : unit,
 	    h->things != NULL ? h->things
 	    : h->group > 1    ? "groups of ranks"
 			      : "ranks");

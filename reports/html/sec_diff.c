@@ -83,7 +83,7 @@ static void write_files(struct page *p)
 		put_text(p, json_text(v, "path", "?"), TITLE_CHARS);
 		put(p, "</code>");
 	}
-	put(p, " on %.0f ranks", json_number_or(side(p, "a"), "ranks", 0));
+	put(p, " on %s", fmt_many(json_number_or(side(p, "a"), "ranks", 0), "rank").s);
 	size_t after = json_count(side(p, "b"), "files");
 	if (after > 1)
 		put(p, "; after is the mean of %s runs, of which this page shows the last", fmt_count((double)after).s);

@@ -29,9 +29,9 @@ static const cJSON *find_level(const struct model *m, const char *name)
 /* All of a level's maps that have something. */
 static void write_level_maps(struct page *p, const cJSON *level)
 {
-	static const char *const kinds[][3] = {{"p2p", "Point-to-point", "messages"},
-					       {"collective", "Collectives, by what they move", "operations"},
-					       {"rma", "One-sided, from where the data lay", "operations"}};
+	static const char *const kinds[][3] = {{"p2p", "Point-to-point", "message"},
+					       {"collective", "Collectives, by what they move", "operation"},
+					       {"rma", "One-sided, from where the data lay", "operation"}};
 	struct heatmap *h = malloc(sizeof(*h));
 	put(p, "<div class=\"pair\">\n");
 	for (size_t i = 0; i < 3 && h != NULL; i++) {
@@ -72,13 +72,14 @@ static void write_levels(struct page *p)
 	}
 }
 
-static void write_map(struct page *p, const char *kind, const char *title, const char *count_key)
+/* count_key has how many of what. */
+static void write_map(struct page *p, const char *kind, const char *title, const char *count_key, const char *what)
 {
 	struct heatmap *h = malloc(sizeof(*h));
 	if (h == NULL)
 		return;
 	heatmap_fill(h, entries(p->model, kind), count_key, model_nranks(p->model));
-	heatmap_draw(p, h, title, count_key);
+	heatmap_draw(p, h, title, what);
 	free(h);
 }
 
@@ -157,10 +158,10 @@ static void write_patterns(struct page *p)
 static void write_rank_maps(struct page *p)
 {
 	put(p, "<div class=\"pair\">\n");
-	write_map(p, "p2p", "Point-to-point", "messages");
-	write_map(p, "collective", "Collectives, by what they move", "operations");
+	write_map(p, "p2p", "Point-to-point", "messages", "message");
+	write_map(p, "collective", "Collectives, by what they move", "operations", "operation");
 	if (json_count(json_item(p->model->root, "matrix"), "rma") > 0)
-		write_map(p, "rma", "One-sided, from where the data lay", "operations");
+		write_map(p, "rma", "One-sided, from where the data lay", "operations", "operation");
 	put(p, "</div>\n");
 }
 

@@ -92,7 +92,7 @@ def doubtful(t, place, records):
     odd = [dict(records[0], id=i, start=start) for i, start in wrong.items()] + [dict(records[0], id='long', start=past, elapsed_s=1e6)]
     run = fleet('ingest', '-', '--db', db, input='\n'.join(map(json.dumps, [records[1]] + odd)))
     t.check('records whose times cannot be are set aside, and counted',
-            run.returncode == 4 and run.stdout == '1 records added, 0 replaced, 0 known already, 6 left out (6 because of their times)\n', run)
+            run.returncode == 4 and run.stdout == '1 record added, 0 replaced, 0 known already, 6 left out (6 because of their times)\n', run)
     fleet('ingest', '-', '--db', db, input='\n'.join(map(json.dumps, odd)))
     t.equal('once', ask(db, 'select count(*) as n from set_aside'), [{'n': 6}])
     fleet('report', '--db', db, '-o', place + '/doubtful')
@@ -101,7 +101,7 @@ def doubtful(t, place, records):
     t.check('and which', '2026-02-30' in open(place + '/doubtful/set-aside.csv').read())
     run = fleet('ingest', '-', '--db', db, input=json.dumps(dict(records[0], id='2050')))
     t.equal('until a record has them right', (run.stdout, ask(db, 'select count(*) as n from set_aside')),
-            ('1 records added, 0 replaced, 0 known already, 0 left out\n', [{'n': 5}]))
+            ('1 record added, 0 replaced, 0 known already, 0 left out\n', [{'n': 5}]))
 
 
 SACCT = '''#!/usr/bin/env python3
@@ -159,7 +159,7 @@ def account(t, place):
     out = run(None)
     t.check('and when sacct fails, which is said once', '1 wait for' in out.stdout and out.stderr.count('sacct') == 2, out)
     out = run(job, step, old=True)
-    t.check('then it comes in, and goes', out.stdout.startswith('1 records added') and os.listdir(box) == [], out)
+    t.check('then it comes in, and goes', out.stdout.startswith('1 record added') and os.listdir(box) == [], out)
     got = ask(db, 'select * from job_list')[0]
     when = lambda s: time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(s))
     want = {'account': 'proj', 'partition': 'fat', 'qos': 'long', 'array_job_id': '12', 'array_task_id': 3, 'het_job_id': '', 'het_offset': None, 'submit': when(start - 60),
@@ -179,7 +179,7 @@ def account(t, place):
     t.equal('a size without a unit is none', ask(db, "select max_rss_bytes from job_list where key='w'"), [{'max_rss_bytes': None}])
     leave(records[1])
     out = run(old=True)
-    t.check('what Slurm does not know of after a quarter of an hour comes in as it is', out.stdout.startswith('1 records added'), out)
+    t.check('what Slurm does not know of after a quarter of an hour comes in as it is', out.stdout.startswith('1 record added'), out)
     again = [dict(job, Start=str(start - 3600), End=str(start - 1800), Account='first'), dict(step, Start=str(start - 3590), End=str(start - 1800), State='NODE_FAIL')]
     leave(dict(records[0], id='z'))
     run(*again, job, step, old=True)
@@ -456,7 +456,7 @@ def forgotten(t, place):
         fleet('monday', '--db', db, '--until', '2025-06-02')
     held = open(a, 'rb').read()
     out = fleet('forget', '--user', user, '--db', a)
-    t.equal('a user is forgotten', (out.returncode, out.stdout), (0, '%d jobs of %s removed, 1 records that were set aside\n' % (sum(r['user'] == user for r in records), user)))
+    t.equal('a user is forgotten', (out.returncode, out.stdout), (0, '%d jobs of %s removed, 1 record set aside\n' % (sum(r['user'] == user for r in records), user)))
     t.check('nothing of them stays in the file', user.encode() in held and all(user.encode() not in open(p, 'rb').read() for p in glob.glob(a + '*')), glob.glob(a + '*'))
     fleet('report', '--db', b, '-o', place + '/forgotten')
     for sql in ('select count(*) as n, round(total(core_hours), 3) as h from jobs', 'select outcome, sum(jobs) as n, round(sum(core_hours), 2) as h from outcomes group by 1 having n > 0 order by 1',

@@ -65,12 +65,12 @@ def test_sums_stay(t, place, all_records):
     shutil.copy(a, b)
     want, later = sums(b, place), [r for r in all_records if r['start'] >= FROM]
     run = fleet('prune', '--keep', KEEP, '--db', a)
-    t.equal('older jobs go', (run.returncode, run.stdout), (0, '%d jobs let go\n' % (len(all_records) - len(later))))
+    t.equal('older jobs go', (run.returncode, run.stdout), (0, '{:,} jobs let go\n'.format(len(all_records) - len(later))))
     t.equal('with their records and nodes', [r['n'] for r in ask(a, 'select count(*) as n from jobs union all select count(*) from records union all select count(*) from runs where job not in (select id from jobs)')],
             [len(later), len(later), 0])
     same(t, 'sums are what they were', sums(a, place), want)
     run = fleet('check', '--db', a)
-    t.check('the file is whole, and says how many went', run.returncode == 0 and '%d jobs, %d let go' % (len(later), len(all_records) - len(later)) in run.stdout, run)
+    t.check('the file is whole, and says how many went', run.returncode == 0 and '{:,} jobs, {:,} let go'.format(len(later), len(all_records) - len(later)) in run.stdout, run)
     run = put(a, all_records)
     t.equal('what comes late is counted', (run.returncode, run.stdout),
             (0, '0 records added, 0 replaced, %d known already, 0 left out, %d too late: jobs of their day were let go\n' % (len(later), len(all_records) - len(later))))
@@ -113,7 +113,7 @@ def test_forgotten(t, place, all_records):
     put(b, [r for r in some if r['user'] != user], '--keep', KEEP)
     held = user.encode() in open(a, 'rb').read()
     run = fleet('forget', '--user', user, '--db', a)
-    t.equal('a user is forgotten, with what was let go', (run.returncode, run.stdout), (0, '%d jobs of %s removed, 0 records that were set aside\n' % (sum(r['user'] == user for r in some), user)))
+    t.equal('a user is forgotten, with what was let go', (run.returncode, run.stdout), (0, '%d jobs of %s removed, 0 records set aside\n' % (sum(r['user'] == user for r in some), user)))
     t.check('nothing of them is in the file', held and user.encode() not in open(a, 'rb').read(), '')
     same(t, 'as if they had never been there', sums(a, place), sums(b, place))
     run = fleet('check', '--db', a)
@@ -122,7 +122,7 @@ def test_forgotten(t, place, all_records):
     c = place + '/early.db'
     put(c, early + [r for r in some if r['start'] >= FROM], '--keep', KEEP)
     t.equal('also one who has nothing but jobs that were let go: their names are not there any more, but sums',
-            fleet('forget', '--user', 'early', '--db', c).stdout, '3 jobs of early removed, 0 records that were set aside\n')
+            fleet('forget', '--user', 'early', '--db', c).stdout, '3 jobs of early removed, 0 records set aside\n')
     t.equal('and the file is whole', fleet('check', '--db', c).returncode, 0)
 
 

@@ -97,7 +97,7 @@ def test_each_once(t, place, programs, all_records):
         user = some[20]['user']
         theirs = sum(r['user'] == user for r in some)
         run = site.run('--forget-user', user)
-        t.equal('who is forgotten has nothing there', (run.returncode, run.stdout, server.ask("select mpitrace.count_of('%s')" % user)), (0, 'd0: %d records removed\n' % theirs, '0'))
+        t.equal('who is forgotten has nothing there', (run.returncode, run.stdout, server.ask("select mpitrace.count_of('%s')" % user)), (0, 'd0: %d record%s removed\n' % (theirs, 's' * (theirs != 1)), '0'))
         run = site.run('--forget-user', "x' OR \"user\" <> '")
         t.check('and nobody else goes', run.returncode == 0 and ' 0 records removed' in run.stdout and counted(server).startswith('%d|' % (1201 - theirs)) and sums_agree(server), run)
 

@@ -1,5 +1,5 @@
 // progress.ts - says that a view waits for its answer, where that takes longer than a moment, and how much was read for it so far.
-import { count } from '../layout/format';
+import { plural } from '../layout/format';
 import { h } from './dom';
 
 const SHOWN_AFTER_MS = 300;
@@ -27,7 +27,7 @@ export class Progress {
       this.before = read;
       this.timer = setTimeout(() => (this.element.hidden = false), SHOWN_AFTER_MS);
     }
-    const text = read > this.before ? ` ${count(read - this.before)} chunks` : '';
+    const text = read > this.before ? ` ${plural(read - this.before, 'chunk')}` : '';
     if (this.number.textContent !== text) this.number.textContent = text;
   }
 
