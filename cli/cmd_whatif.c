@@ -168,9 +168,14 @@ static int issue_of(struct whatif *x, const cJSON *row, struct replay_issue *ret
 			x->ranks.at[(size_t)json_number_of(rank)].slower =
 				json_number_or(json_item(row, "metric"), "value", 0);
 	double loss = json_number_or(row, "loss_s", 0) / fmax(1e-9, json_number_or(row, "loss_of_s", 0));
-	*ret_issue = (struct replay_issue){
-		json_text(row, "issue", ""), states_of(row), loss, x->sites.at, (uint32_t)x->sites.n, x->ranks.at,
-		(uint32_t)x->ranks.n};
+	*ret_issue = (struct replay_issue){json_text(row, "issue", ""),
+					   states_of(row),
+					   loss,
+					   json_number_or(json_item(row, "metric"), "value", 0),
+					   x->sites.at,
+					   (uint32_t)x->sites.n,
+					   x->ranks.at,
+					   (uint32_t)x->ranks.n};
 	return 0;
 }
 

@@ -181,7 +181,8 @@ static int find_gain(const struct analysis *a, struct replay_rank *ranks, struct
 		ranks[r].slower = 0;
 	for (unsigned i = 0; i < f->nranks; i++)
 		ranks[f->ranks[i]].slower = f->value;
-	struct replay_issue issue = {f->issue, f->states,      f->loss_s / loss_of_s(a, f), f->sites, f->nsites,
+	struct replay_issue issue = {f->issue, f->states,      f->loss_s / loss_of_s(a, f),
+				     f->value, f->sites,       f->nsites,
 				     ranks,    a->step->nranks};
 	struct replay_result r;
 	if (!f->found || a->replay == NULL)
@@ -378,7 +379,7 @@ static int find_main_delay(struct analysis *a)
 			return 0;
 		below = most;
 		uint32_t site = best / DELAY_KINDS;
-		struct replay_issue issue = {"delay", 0, 0, &site, 1, NULL, 0};
+		struct replay_issue issue = {.name = "delay", .callsites = &site, .ncallsites = 1};
 		struct replay_result r = {.gain = NAN};
 		int code = a->replay == NULL ? 0 : replay_predict_without(a->replay, &issue, &r);
 		if (code < 0)

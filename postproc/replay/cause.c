@@ -34,6 +34,14 @@ static void as_others(const struct replay_issue *issue, struct replay_times *tim
 		times[i] = (struct replay_times){issue->ranks[i].slower > 0 ? 1 / issue->ranks[i].slower : 1, 1};
 }
 
+/* Of the run: no more than this can be gained; 0: not bounded so. Of ranks that share a core each has its part of it, as
+ * schedulers are fair: what it waits for is at most the others'. What other programs took besides is in the loss. */
+static double most_gain(const struct replay_issue *issue, enum issue_replay how)
+{
+	bool shares = how == REPLAY_PROCESSORS && issue->value > 1;
+	return how == REPLAY_BALANCE ? issue->loss : shares ? fmax(issue->loss, 1 - 1 / issue->value) : 0;
+}
+
 int replay_without_issue(const struct replay_issue *issue, struct replay_change *ret_change)
 {
 	const struct issue_row *row = issue_row(issue->name);
@@ -48,7 +56,7 @@ int replay_without_issue(const struct replay_issue *issue, struct replay_change 
 	ret_change->balance = how == REPLAY_BALANCE;
 	ret_change->without_states = of_site ? UINT32_MAX : how == REPLAY_WAITS ? issue->states : 0;
 	ret_change->causer_site = of_site ? issue->callsites[0] : REPLAY_ANY;
-	ret_change->most_gain = how == REPLAY_BALANCE ? issue->loss : 0;
+	ret_change->most_gain = most_gain(issue, how);
 	ret_change->open_sites = issue->callsites;
 	ret_change->nopen_sites = how == REPLAY_BARRIERS ? issue->ncallsites : 0;
 	if (!of_ranks)

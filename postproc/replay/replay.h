@@ -75,9 +75,9 @@ struct replay_rank {
 struct replay_issue {
 	const char *name;
 	uint32_t states; /* that it is made of, as without_states */
-	/* Share of all ranks' time. Phase by phase, work that comes to each in turn is shared as well: no more than
-	 * this is that of uneven work. */
-	double loss;
+	/* loss: share of all ranks' time. Phase by phase, work that comes to each in turn is shared as well: no more
+	 * than this is that of uneven work. value: of its metric. */
+	double loss, value;
 	const uint32_t *callsites;
 	uint32_t ncallsites;
 	const struct replay_rank *ranks;

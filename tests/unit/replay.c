@@ -133,7 +133,7 @@ Test(replay, without_a_barrier_only_what_ranks_compute_in_all_counts)
 		cJSON *issue = find_text(root, "issues", "issue", "barrier_imbalance");
 		cr_assert_not_null(issue);
 		uint32_t site = (uint32_t)cJSON_GetArrayItem(node_at(issue, "callsites"), 0)->valueint;
-		struct replay_issue barrier = {"barrier_imbalance", 0, 0, &site, 1, NULL, 0};
+		struct replay_issue barrier = {.name = "barrier_imbalance", .callsites = &site, .ncallsites = 1};
 		struct replay_result x;
 		cr_assert_eq(replay_predict_without(r, &barrier, &x), 0);
 		near(x.predicted_s, (heavy < 0 ? 160e-6 : 310e-6) * STEPS, 0.05, heavy < 0 ? "in turn" : "always");
@@ -189,7 +189,7 @@ Test(replay, without_a_place_that_delays_others_only_that_is_shorter)
 	uint32_t send = UINT32_MAX;
 	cJSON_ArrayForEach(row, sites) if (strcmp(cJSON_GetObjectItem(row, "op")->valuestring, "MPI_Send") == 0) send =
 		(uint32_t)cJSON_GetObjectItem(row, "id")->valueint;
-	struct replay_issue issue = {"delay", 0, 0, &send, 1, NULL, 0};
+	struct replay_issue issue = {.name = "delay", .callsites = &send, .ncallsites = 1};
 	struct replay_result x;
 	cr_assert_eq(replay_predict_without(r, &issue, &x), 0);
 	near(x.predicted_s, 320e-6 * STEPS, 0.02, "rank 0 sends at once");
@@ -332,7 +332,7 @@ Test(replay, without_waiting_for_processors_ranks_compute_in_their_own_time)
 	struct program *p = uneven(1, &end_us);
 	struct replay *r = replay_of(p, end_us, 1000000, NULL);
 	struct replay_rank ranks[4] = {{100, 310, 0, 0}, {300, 310, 200, 0}, {100, 310, NAN, 0}, {100, 310, 0, 0}};
-	struct replay_issue issue = {"busy_processors", 0, 0, NULL, 0, ranks, 4};
+	struct replay_issue issue = {.name = "busy_processors", .loss = 0.5, .ranks = ranks, .nranks = 4};
 	struct replay_result x;
 	cr_assert_eq(replay_predict_without(r, &issue, &x), 0);
 	near(x.gain, (300 * 200. / 310) / 310, 0.03, "alike in all");
@@ -346,13 +346,32 @@ Test(replay, without_waiting_for_processors_ranks_compute_in_their_own_time)
 	replay_destroy(r);
 }
 
+/* Ranks that share a core with one other each cannot gain more than half by cores of their own; who shares it with other
+ * programs, too, can. */
+Test(replay, without_sharing_cores_no_more_is_gained_than_the_others_had)
+{
+	double end_us;
+	struct program *p = uneven(1, &end_us);
+	struct replay *r = replay_of(p, end_us, 1000000, NULL);
+	struct replay_rank ranks[4] = {{100, 310, 200, 0}, {300, 310, 250, 0}, {100, 310, 200, 0}, {100, 310, 200, 0}};
+	struct replay_issue issue = {.name = "oversubscription", .loss = 0.3, .value = 2, .ranks = ranks, .nranks = 4};
+	struct replay_result x;
+	cr_assert_eq(replay_predict_without(r, &issue, &x), 0);
+	near(x.gain, 0.5, 1e-9, "its part of the core");
+	cr_expect_leq(x.gain_high, 0.5 + 1e-9);
+	issue.loss = 0.6;
+	cr_assert_eq(replay_predict_without(r, &issue, &x), 0);
+	near(x.gain, 0.6, 1e-9, "others took of it, too");
+	replay_destroy(r);
+}
+
 Test(replay, without_a_slow_node_its_ranks_compute_as_others_do)
 {
 	double end_us;
 	struct program *p = uneven(1, &end_us);
 	struct replay *r = replay_of(p, end_us, 1000000, NULL);
 	struct replay_rank ranks[4] = {{0}};
-	struct replay_issue issue = {"slow_node", 0, 0, NULL, 0, ranks, 4};
+	struct replay_issue issue = {.name = "slow_node", .ranks = ranks, .nranks = 4};
 	struct replay_result x;
 	ranks[1].slower = 3;
 	cr_assert_eq(replay_predict_without(r, &issue, &x), 0);
