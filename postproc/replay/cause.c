@@ -34,7 +34,7 @@ static void as_others(const struct replay_issue *issue, struct replay_times *tim
 		times[i] = (struct replay_times){issue->ranks[i].slower > 0 ? 1 / issue->ranks[i].slower : 1, 1};
 }
 
-/* Of the run: no more than this can be gained; 0: not bounded so. Of ranks that share a core each has its part of it, as
+/* Of the run: no more than this can be gained; 0: not bounded so. Of ranks that share a core each has its part, as
  * schedulers are fair: what it waits for is at most the others'. What other programs took besides is in the loss. */
 static double most_gain(const struct replay_issue *issue, enum issue_replay how)
 {

@@ -346,8 +346,8 @@ Test(replay, without_waiting_for_processors_ranks_compute_in_their_own_time)
 	replay_destroy(r);
 }
 
-/* Ranks that share a core with one other each cannot gain more than half by cores of their own; who shares it with other
- * programs, too, can. */
+/* Ranks that share a core with one other each cannot gain more than half by cores of their own; who shares it with
+ * other programs, too, can. */
 Test(replay, without_sharing_cores_no_more_is_gained_than_the_others_had)
 {
 	double end_us;
