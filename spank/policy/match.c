@@ -59,12 +59,31 @@ static bool parse_range(const char *text, struct policy_item *item)
 	return item->from <= item->to;
 }
 
+/* What no user, group, account, partition or QOS is called, or few: as a rule that fits nobody takes nothing away, what
+ * is more likely a slip is none. */
+static int check_name(const char *text, struct error *e)
+{
+	size_t bad = strcspn(text, " \t\"'`[]{}()|!");
+	const char *space = strstr(text, "\u00a0");
+	if (text[bad] == '\0' && space == NULL)
+		return 0;
+	return fail(e, -EINVAL,
+		    "has a blank, quote, bracket, or one of ! | in \"%.64s\": items are separated by commas, "
+		    "names stand without quotes, and ? stands for any one character",
+		    text);
+}
+
 static int parse_item(enum policy_match match, const char *text, struct policy_item *item, struct error *e)
 {
 	item->negated = *text == '!';
 	text += item->negated;
+	text += strspn(text, " \t");
 	if (*text == '\0')
 		return fail(e, -EINVAL, "has an empty item in its list");
+	if (*text == '!')
+		return fail(e, -EINVAL, "has an item with two !");
+	if ((match == POLICY_MATCH_NAME || match == POLICY_MATCH_ANY) && check_name(text, e) < 0)
+		return -EINVAL;
 	if (match == POLICY_MATCH_RANGE)
 		return parse_range(text, item)
 			       ? 0

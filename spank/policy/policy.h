@@ -60,7 +60,7 @@
 	X(NODES,      nodes,      RANGE,   "nodes of the job") \
 	X(TASKS,      tasks,      RANGE,   "tasks of the job") \
 	X(PROGRAM,    program,    PROGRAM, "the program as it is called; without a slash: its last component") \
-	X(JOB_NAME,   job_name,   NAME,    "name of the job") \
+	X(JOB_NAME,   job_name,   TEXT,    "name of the job") \
 	X(JOB,        job,        NONE,    "number of the job") \
 	X(HET_JOB,    het_job,    NONE,    "number of the whole, if the job is a component of a heterogeneous one") \
 	X(RESTART,    restart,    NONE,    "number of times the job was requeued") \
@@ -111,6 +111,7 @@ enum policy_doubt {
 enum policy_match {
 	POLICY_MATCH_NONE,
 	POLICY_MATCH_NAME,
+	POLICY_MATCH_TEXT, /* a name that its user chose: of any characters */
 	POLICY_MATCH_ANY,
 	POLICY_MATCH_RANGE,
 	POLICY_MATCH_PROGRAM,
