@@ -54,11 +54,19 @@ static void find_stack(struct stream *s)
 	s->own_stack = (struct own_stack){.low = high & -page_bytes, .high = high};
 }
 
+/* The call that its thread ended in, by pthread_exit() in an error handler or cancelled, has no record. */
+static void count_left(struct stream *s)
+{
+	if (s->open.inside != 0)
+		atomic_fetch_add_explicit(&segfile->calls_left, 1, memory_order_relaxed);
+	s->open.inside = 0;
+}
+
 /* The thread before is gone: what it left half done is settled. */
 static void go_on(struct stream *s)
 {
 	uint64_t now = tick_now();
-	s->open.inside = 0;
+	count_left(s);
 	stream_flush_polls(s);
 	if (s->paused)
 		stream_control(s, true);
@@ -70,13 +78,18 @@ static void go_on(struct stream *s)
 	s->area->running_from_ns = s->area->ready_from_ns = 0;
 }
 
+static struct stream *stream_in(const struct lane *l)
+{
+	return (struct stream *)(void *)((char *)l->area + THREAD_OPEN_OFFSET);
+}
+
 static struct stream *take_lane(struct lane *l, uint32_t thread, uint32_t tid)
 {
 	if (l->area == NULL)
 		l->area = segfile_add_region(REGION_THREAD, thread, THREAD_BYTES, NULL, true);
 	if (l->area == NULL)
 		return NULL;
-	struct stream *s = (struct stream *)(void *)((char *)l->area + THREAD_OPEN_OFFSET);
+	struct stream *s = stream_in(l);
 	s->thread = thread;
 	s->timed_below = TIMED_BELOW;
 	s->area = l->area;
@@ -97,11 +110,6 @@ static bool has_ended(uint32_t tid)
 	atomic_thread_fence(
 		memory_order_acquire); /* partner: the locks that a thread takes in the kernel when it ends */
 	return ended;
-}
-
-static const struct stream *stream_in(const struct lane *l)
-{
-	return (const struct stream *)(const void *)((const char *)l->area + THREAD_OPEN_OFFSET);
 }
 
 /* Ours from now on? Not where the clock of the thread before was ahead of this processor's. */
@@ -163,6 +171,18 @@ struct stream *stream_attach(void)
 	}
 	errno = saved;
 	return s;
+}
+
+void streams_end(void)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	for (uint32_t i = 0; i < LANES_MAX; i++) {
+		struct lane *l = &lanes[i];
+		if (!l->whole || !claim(l, tid))
+			continue;
+		count_left(stream_in(l));
+		atomic_store_explicit(&l->owner, 0, memory_order_release); /* partner: the load in claim() */
+	}
 }
 
 void streams_each(void (*visit)(struct thread_area *area))

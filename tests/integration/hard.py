@@ -16,10 +16,11 @@ WANT = {
     'tags': {'MPI_Irecv': 64000, 'MPI_Send': 64000, 'MPI_Wait': 64000, 'MPI_Iprobe': 3000},
     'threads': {'MPI_Irecv': 32000, 'MPI_Isend': 32000, 'MPI_Waitall': 32000},
     'jumps': {'MPI_Barrier': 10, 'MPI_Send': None},
+    'leavers': {'MPI_Barrier': 10, 'MPI_Send': None},
     'callbacks': {'MPI_Comm_free': 20, 'MPI_Wait': 20, 'MPI_Send': 20, 'MPI_Iprobe': None, 'MPI_Error_string': None, 'MPI_Comm_size': 1},
     'errors': {'MPI_Irecv': 100, 'MPI_Isend': 100, 'MPI_Waitall': 50},
 }
-MESSAGES = {'outstanding': 10000, 'startall': 4500, 'freed': 400000, 'polls': 1, 'pollers': 2, 'tags': 64000, 'threads': 32000, 'jumps': 0, 'callbacks': 0, 'errors': 100}
+MESSAGES = {'outstanding': 10000, 'startall': 4500, 'freed': 400000, 'polls': 1, 'pollers': 2, 'tags': 64000, 'threads': 32000, 'jumps': 0, 'leavers': 0, 'callbacks': 0, 'errors': 100}
 PYTHON = '''
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
@@ -34,6 +35,8 @@ for i in range(10):
 def cases(t, place):
     program = place.compile('hard.c', '-pthread')
     for case, want in WANT.items():
+        if case == 'leavers' and place.flavour == 'mpich':
+            continue # it has its lock while it calls error handlers: who ends there takes the lock along
         who = '%s, %s: ' % (place.flavour, case)
         words = [program, case]
         plain = subprocess.run(words, env=place.env, cwd=place.dir, capture_output=True, timeout=TIMEOUT)
@@ -51,7 +54,7 @@ def cases(t, place):
         t.equal(who + 'every message is matched, nothing is lost', (a['summary']['transfers'], bad, c['events_lost']),
                 (MESSAGES[case], nobody, 0))
         # What is in no count is a number: calls that were left, and those from functions that MPI calls.
-        left, inside = {'jumps': (100, 0), 'callbacks': (0, 100)}.get(case, (0, 0))
+        left, inside = {'jumps': (100, 0), 'leavers': (100, 0), 'callbacks': (0, 100)}.get(case, (0, 0))
         t.equal(who + 'what is in no count is a number', (c['calls_left'], c['calls_in_callbacks'] + c['calls_unclear'], bool(c['reasons']), c['complete']),
                 (left, inside, left + inside > 0, left + c['calls_unclear'] == 0))
         if case == 'polls':

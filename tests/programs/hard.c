@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,43 @@ static void jumps(void)
 	printf("jumped %d\n", jumped);
 }
 
+/* Threads that end in a call, one after the other: of half of them the error handler ends the thread, the other half
+ * jumps out of it and makes no other call. Nobody comes after the last one. */
+static __thread jmp_buf out_of_mine;
+static __thread bool ends_there;
+static void ends(MPI_Comm *c, int *code, ...)
+{
+	(void)c;
+	(void)code;
+	if (ends_there)
+		pthread_exit(NULL);
+	longjmp(out_of_mine, 1);
+}
+
+static void *leave(void *of)
+{
+	int b;
+	ends_there = of != NULL;
+	if (setjmp(out_of_mine) == 0)
+		MPI_Send(&b, 1, MPI_INT, 1000000, 1, MPI_COMM_WORLD);
+	return NULL;
+}
+
+static void leavers(void)
+{
+	MPI_Errhandler h;
+	MPI_Comm_create_errhandler(ends, &h);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
+	for (int i = 0; i < 100; i++) {
+		pthread_t t;
+		pthread_create(&t, NULL, leave, i % 2 != 0 ? &h : NULL);
+		pthread_join(t, NULL);
+	}
+	for (int i = 0; i < 10; i++)
+		MPI_Barrier(MPI_COMM_WORLD);
+	printf("left\n");
+}
+
 /* What MPI calls of the program calls MPI: when an attribute goes, when a request is asked for its status, and of an
  * error. */
 static int asks(MPI_Comm comm, int key, void *value, void *state)
@@ -262,7 +300,8 @@ int main(int argc, char **argv)
 {
 	const char *which = argc > 1 ? argv[1] : "";
 	int level;
-	MPI_Init_thread(&argc, &argv, strcmp(which, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+	bool several = strcmp(which, "threads") == 0 || strcmp(which, "leavers") == 0;
+	MPI_Init_thread(&argc, &argv, several ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (strcmp(which, "outstanding") == 0)
@@ -281,6 +320,8 @@ int main(int argc, char **argv)
 		threads();
 	if (strcmp(which, "jumps") == 0)
 		jumps();
+	if (strcmp(which, "leavers") == 0)
+		leavers();
 	if (strcmp(which, "callbacks") == 0)
 		callbacks();
 	if (strcmp(which, "errors") == 0)
