@@ -19,6 +19,7 @@
 #define WHAT_MAX 256u
 #define REACHED_ALL 0.9995 /* 100.0 % */
 #define CALLS_ALL (1 - 1e-12)
+#define POLLS_SEEN 0.01 /* of the time of ranks */
 
 /* One thing that is otherwise, as it was asked for. */
 struct wish {
@@ -272,6 +273,7 @@ static cJSON *result_json(const struct whatif *x, const struct replay *replay, c
 	json_put(root, "error", r->error);
 	json_put(root, "covered", r->covered);
 	json_put(root, "given_up", (double)r->given_up);
+	json_put(root, "polls_kept", r->polls);
 	what = json_array(root, "what");
 	for (size_t i = 0; i < x->wishes.n; i++) {
 		char text[WHAT_MAX];
@@ -344,6 +346,11 @@ static void print_text(const struct whatif *x, const cJSON *root)
 		       fmt_plain(fmt_time(calls_s)).s, 100 * reached);
 	if (covered < CALLS_ALL)
 		printf("Replayed were intervals with %.1f %% of all calls, which stand for the rest.\n", 100 * covered);
+	double polls = json_number_or(root, "polls_kept", 0);
+	if (polls >= POLLS_SEEN)
+		printf("Tests and probes take %.1f %% of the ranks' time and stay as they were: nothing tells for "
+		       "whom.\n",
+		       100 * polls);
 	for (const cJSON *c = json_first(root, "choices"); c != NULL; c = c->next)
 		print_gain(json_text(c, "what", ""), c);
 	for (size_t i = 0; i < x->wishes.n; i++) {

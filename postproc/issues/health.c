@@ -188,8 +188,6 @@ void issue_oversubscription(const struct analysis *a, struct issue *f)
 		return;
 	f->of_s = c.threads ? issue_total_s(a) : issue_ranks_s(a);
 	bool others = c.ready_ns > OTHERS_FACTOR * c.shared_ns;
-	if (others) /* what these took is lost as well */
-		f->loss_s = fmax(f->loss_s, c.ready_ns / 1e9);
 	f->severity = fmax(UNFELT_SEVERITY, 4 * f->loss_s / f->of_s);
 	f->threshold = 1;
 	if (c.nodes > 1)

@@ -53,6 +53,7 @@ int part_replay(struct analysis *a)
 	json_put(to, "error", r.error);
 	json_put(to, "covered", r.covered);
 	json_put(to, "given_up", (double)r.given_up);
+	json_put(to, "polls_kept", r.polls);
 	replay_put_model(a->replay, json_object(to, "model"));
 	return 0;
 }

@@ -35,7 +35,7 @@ static void as_others(const struct replay_issue *issue, struct replay_times *tim
 }
 
 /* Of the run: no more than this can be gained; 0: not bounded so. Of ranks that share a core each has its part, as
- * schedulers are fair: what it waits for is at most the others'. What other programs took besides is in the loss. */
+ * schedulers are fair: by a core of its own it gains at most the others'. What other programs take stays theirs. */
 static double most_gain(const struct replay_issue *issue, enum issue_replay how)
 {
 	bool shares = how == REPLAY_PROCESSORS && issue->value > 1;

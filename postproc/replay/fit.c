@@ -72,8 +72,8 @@ static double model_transfer_ns(const struct model *m, const struct need *x)
 	return latency + m->ns_per_byte[x->distance] * x->bytes;
 }
 
-/* When what a call needed was there; what came behind its end it did not need. */
-static int64_t came_ns(const struct interval *v, const struct model *m, struct need *x)
+/* When what a call needed was there, and when who it came from began; what came behind its end it did not need. */
+static int64_t came_ns(const struct interval *v, const struct model *m, struct need *x, int64_t *ret_from_ns)
 {
 	int64_t end = v->events[x->event].end_ns, from;
 	if (x->kind == NEED_MEETING) {
@@ -82,6 +82,7 @@ static int64_t came_ns(const struct interval *v, const struct model *m, struct n
 	} else {
 		from = v->events[x->of].start_ns;
 	}
+	*ret_from_ns = from > end ? INT64_MIN : from;
 	if (from > end) {
 		x->kind = NEED_NOTHING;
 		return INT64_MIN;
@@ -93,12 +94,23 @@ static int64_t came_ns(const struct interval *v, const struct model *m, struct n
 	return from;
 }
 
-/* Tests in vain wait for what the call behind them then has. */
-static void tests_that_waited(struct interval *v, uint32_t i, int64_t first_sent_ns)
+/* A call that has no part in others, as the probe or the test is that at last was not in vain. */
+static bool is_alone(const struct interval *v, uint32_t i)
 {
-	if (i > 0 && (v->events[i - 1].flags & EVENT_POLLS) != 0 && first_sent_ns > v->events[i - 1].start_ns &&
-	    v->events[i - 1].start_ns <= v->events[i].start_ns)
-		v->spent_ns[i - 1] = 0;
+	const struct event *x = &v->events[i];
+	return v->needs_of[i] == v->needs_of[i + 1] && x->distance == NO_DISTANCE &&
+	       (x->flags & (EVENT_NEEDED | EVENT_ENTERS | EVENT_BLOCKS | EVENT_SYNCHRONOUS)) == 0;
+}
+
+/* Tests in vain wait for what the call behind them then has; that which was not in vain may stand between. */
+static void tests_that_waited(struct interval *v, uint32_t i, int64_t from_ns)
+{
+	uint32_t at = i;
+	if (at > 1 && (v->events[at - 1].flags & EVENT_POLLS) == 0 && is_alone(v, at - 1))
+		at--;
+	if (at > 0 && (v->events[at - 1].flags & EVENT_POLLS) != 0 && from_ns > v->events[at - 1].start_ns &&
+	    v->events[at - 1].start_ns <= v->events[i].start_ns)
+		v->spent_ns[at - 1] = 0;
 }
 
 static unsigned row_of(const struct event *x)
@@ -109,20 +121,19 @@ static unsigned row_of(const struct event *x)
 static void spend(struct interval *v, struct model *m, uint32_t i)
 {
 	struct event *x = &v->events[i];
-	int64_t ready = x->start_ns, sent = INT64_MIN;
+	int64_t ready = x->start_ns, began = INT64_MIN;
 	bool needs = false;
 	for (uint32_t k = v->needs_of[i]; k < v->needs_of[i + 1]; k++) {
 		struct need *n = &v->needs.at[k];
-		int64_t came = came_ns(v, m, n);
+		int64_t from, came = came_ns(v, m, n, &from);
 		needs |= n->kind != NEED_NOTHING;
-		if (n->kind == NEED_MESSAGE && v->events[n->of].start_ns > sent)
-			sent = v->events[n->of].start_ns;
+		began = n->kind != NEED_START && from > began ? from : began;
 		ready = came > ready ? came : ready;
 	}
 	ready = ready < x->end_ns ? ready : x->end_ns;
 	x->flags |= ready > x->start_ns ? EVENT_WAITED : 0;
 	v->spent_ns[i] = (float)(x->end_ns - ready);
-	tests_that_waited(v, i, sent);
+	tests_that_waited(v, i, began);
 	if (!needs)
 		return;
 	struct spent *sum = &m->spent[row_of(x)][size_bin(x->bytes)][(x->flags & EVENT_WAITED) != 0];
@@ -144,6 +155,11 @@ static void seen_done(struct seen *s)
 	free(s);
 }
 
+static double track_ns(const struct interval *v, const struct track *t)
+{
+	return t->n > 0 ? (double)(v->events[t->first + t->n - 1].end_ns - t->begin_ns) : 0;
+}
+
 int model_fit(struct replay *r)
 {
 	struct seen *s = calloc(1, sizeof(*s));
@@ -159,6 +175,10 @@ int model_fit(struct replay *r)
 			code = -ENOMEM;
 		for (uint32_t k = 0; k < v->n && code == 0; k++)
 			spend(v, &r->model, k);
+		for (uint32_t k = 0; k < v->n && code == 0; k++)
+			r->polls_ns += (v->events[k].flags & EVENT_POLLS) != 0 ? (double)v->spent_ns[k] : 0;
+		for (uint32_t t = 0; t < v->ntracks && code == 0; t++)
+			r->tracks_ns += track_ns(v, &v->tracks[t]);
 	}
 	if (s != NULL)
 		seen_done(s);

@@ -129,7 +129,8 @@ struct replay {
 	int64_t recorded_ns; /* of the whole run, at least that */
 	double covered;	     /* share of all calls */
 	struct model model;
-	struct lengths unchanged; /* 0: not known yet */
+	double polls_ns, tracks_ns; /* of all tracks: tests in vain that nothing came of; all of their time */
+	struct lengths unchanged;   /* 0: not known yet */
 	/* Without who is waited for before calls of a site: several issues ask for the same. */
 	struct site_lengths {
 		uint32_t site;

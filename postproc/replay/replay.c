@@ -228,6 +228,7 @@ int replay_predict(struct replay *r, const struct replay_change *change, struct 
 		.gain_high = fmax(gain, other),
 		.covered = r->covered * reached,
 		.given_up = r->unchanged.given_up,
+		.polls = share(r->polls_ns, r->tracks_ns),
 	};
 	return 0;
 }

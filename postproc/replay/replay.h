@@ -63,6 +63,7 @@ struct replay_result {
 	double gain_low, gain_high; /* as share */
 	double covered;		    /* share of the run's events that were replayed, times that of calls_s */
 	uint64_t given_up;	    /* calls of which what they needed never came */
+	double polls; /* share of all tracks' time: tests in vain of which nothing tells for whom; they stay */
 };
 
 /* Of a rank, in one unit: computing, all of its time, and of that what it was ready and had no processor. slower: so

@@ -253,6 +253,55 @@ Test(replay, a_sender_on_time_computes_as_long_as_its_receiver)
 	replay_destroy(r);
 }
 
+/* Rank 0 computes 200 us and sends; rank 1 asks in vain until then, then once not in vain, and receives. Or it asks for
+ * what nobody sends, and nothing tells what it asked for. */
+static struct program *asks(bool receives)
+{
+	static const uint64_t words[] = {0, 0};
+	struct program *p = program_create(2, 1);
+	for (unsigned i = 0; i < STEPS; i++) {
+		double t = 220 * i;
+		struct call send = {
+			.op = "MPI_Send", .from_us = t + 200, .to_us = t + 201, .peer = 1, .bytes = 8, .line = SENDS};
+		struct call ask = {.op = "MPI_Iprobe", .from_us = t + 1, .to_us = t + 205, .line = WAITS};
+		program_poll(p, 1, ask, SIG_COMPLETE, words, 1, 1000, 150);
+		if (receives) {
+			program_send(p, 0, send);
+			ask.from_us = t + 206, ask.to_us = t + 207;
+			program_words(p, 1, ask, SIG_COMPLETE, 0, words, 1);
+			program_recv(p, 1,
+				     (struct call){.op = "MPI_Recv",
+						   .from_us = t + 208,
+						   .to_us = t + 210,
+						   .peer = 0,
+						   .bytes = 8,
+						   .line = WAITS});
+		} else {
+			program_words(
+				p, 0,
+				(struct call){.op = "MPI_Get_processor_name", .from_us = t + 200, .to_us = t + 201},
+				SIG_TIME, 0, NULL, 0);
+		}
+	}
+	return p;
+}
+
+Test(replay, tests_in_vain_last_until_what_they_ask_for_is_sent)
+{
+	struct replay *r = replay_of(asks(true), 220 * STEPS, 1000000, NULL);
+	struct replay_change c = as_it_was;
+	c.factors = (struct replay_factor[]){{REPLAY_ANY, 0, 0.5}};
+	c.nfactors = 1;
+	struct replay_result x = predict(r, c);
+	near(x.gain, 100. / 220, 0.1, "half of what rank 0 computes");
+	cr_expect_lt(x.polls, 0.01, "%g", x.polls);
+	replay_destroy(r);
+	r = replay_of(asks(false), 220 * STEPS, 1000000, NULL);
+	x = predict(r, as_it_was);
+	cr_expect_gt(x.polls, 0.4, "of the time of both: %g", x.polls);
+	replay_destroy(r);
+}
+
 Test(replay, a_faster_network_shortens_what_goes_between_nodes)
 {
 	struct replay_change c = as_it_was;
@@ -346,8 +395,8 @@ Test(replay, without_waiting_for_processors_ranks_compute_in_their_own_time)
 	replay_destroy(r);
 }
 
-/* Ranks that share a core with one other each cannot gain more than half by cores of their own; who shares it with
- * other programs, too, can. */
+/* Ranks that share a core with one other each cannot gain more than half by cores of their own, whatever other programs
+ * take; unless more than that is known to be lost. */
 Test(replay, without_sharing_cores_no_more_is_gained_than_the_others_had)
 {
 	double end_us;
@@ -361,7 +410,7 @@ Test(replay, without_sharing_cores_no_more_is_gained_than_the_others_had)
 	cr_expect_leq(x.gain_high, 0.5 + 1e-9);
 	issue.loss = 0.6;
 	cr_assert_eq(replay_predict_without(r, &issue, &x), 0);
-	near(x.gain, 0.6, 1e-9, "others took of it, too");
+	near(x.gain, 0.6, 1e-9, "what is lost");
 	replay_destroy(r);
 }
 
