@@ -169,14 +169,17 @@ static int issue_of(struct whatif *x, const cJSON *row, struct replay_issue *ret
 			x->ranks.at[(size_t)json_number_of(rank)].slower =
 				json_number_or(json_item(row, "metric"), "value", 0);
 	double loss = json_number_or(row, "loss_s", 0) / fmax(1e-9, json_number_or(row, "loss_of_s", 0));
-	*ret_issue = (struct replay_issue){json_text(row, "issue", ""),
-					   states_of(row),
-					   loss,
-					   json_number_or(json_item(row, "metric"), "value", 0),
-					   x->sites.at,
-					   (uint32_t)x->sites.n,
-					   x->ranks.at,
-					   (uint32_t)x->ranks.n};
+	*ret_issue = (struct replay_issue){
+		.name = json_text(row, "issue", ""),
+		.states = states_of(row),
+		.loss = loss,
+		.value = json_number_or(json_item(row, "metric"), "value", 0),
+		.loss_s = json_number_or(row, "loss_s", 0),
+		.callsites = x->sites.at,
+		.ncallsites = (uint32_t)x->sites.n,
+		.ranks = x->ranks.at,
+		.nranks = (uint32_t)x->ranks.n,
+	};
 	return 0;
 }
 
@@ -194,6 +197,7 @@ static int wish_issue(struct whatif *x, const struct wish *wish)
 					wish->text);
 		x->change.balance |= c.balance;
 		x->change.most_gain = x->wishes.n == 1 ? c.most_gain : 0;
+		x->change.most_gain_s = x->wishes.n == 1 ? c.most_gain_s : 0;
 		for (uint32_t i = 0; i < c.nopen_sites; i++)
 			if (vec_push(&x->open_sites, c.open_sites[i]) < 0)
 				return -ENOMEM;

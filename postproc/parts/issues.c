@@ -181,9 +181,17 @@ static int find_gain(const struct analysis *a, struct replay_rank *ranks, struct
 		ranks[r].slower = 0;
 	for (unsigned i = 0; i < f->nranks; i++)
 		ranks[f->ranks[i]].slower = f->value;
-	struct replay_issue issue = {f->issue, f->states,      f->loss_s / loss_of_s(a, f),
-				     f->value, f->sites,       f->nsites,
-				     ranks,    a->step->nranks};
+	struct replay_issue issue = {
+		.name = f->issue,
+		.states = f->states,
+		.loss = f->loss_s / loss_of_s(a, f),
+		.value = f->value,
+		.loss_s = f->loss_s,
+		.callsites = f->sites,
+		.ncallsites = f->nsites,
+		.ranks = ranks,
+		.nranks = a->step->nranks,
+	};
 	struct replay_result r;
 	if (!f->found || a->replay == NULL)
 		return 0;
@@ -379,7 +387,8 @@ static int find_main_delay(struct analysis *a)
 			return 0;
 		below = most;
 		uint32_t site = best / DELAY_KINDS;
-		struct replay_issue issue = {.name = "delay", .callsites = &site, .ncallsites = 1};
+		struct replay_issue issue = {
+			.name = "delay", .loss_s = most / 1e9, .callsites = &site, .ncallsites = 1};
 		struct replay_result r = {.gain = NAN};
 		int code = a->replay == NULL ? 0 : replay_predict_without(a->replay, &issue, &r);
 		if (code < 0)

@@ -57,6 +57,8 @@ int replay_without_issue(const struct replay_issue *issue, struct replay_change 
 	ret_change->without_states = of_site ? UINT32_MAX : how == REPLAY_WAITS ? issue->states : 0;
 	ret_change->causer_site = of_site ? issue->callsites[0] : REPLAY_ANY;
 	ret_change->most_gain = most_gain(issue, how);
+	ret_change->most_gain_s =
+		of_site ? issue->loss_s : 0; /* somebody waits for each second that makes a run longer */
 	ret_change->open_sites = issue->callsites;
 	ret_change->nopen_sites = how == REPLAY_BARRIERS ? issue->ncallsites : 0;
 	if (!of_ranks)

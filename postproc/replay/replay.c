@@ -214,6 +214,8 @@ int replay_predict(struct replay *r, const struct replay_change *change, struct 
 	double other = reached * (1 - share(x.ns[BY_MODEL], before[BY_MODEL]));
 	double longer = recorded > 0 ? reached * (share(before[BY_MODEL], recorded) - 1) : 0;
 	double most = change->most_gain > 0 ? change->most_gain : INFINITY;
+	if (change->most_gain_s > 0 && whole_s > 0)
+		most = fmin(most, change->most_gain_s / whole_s);
 	gain = before[AS_RECORDED] > 0 ? fmin(gain, most) : 0;
 	other = before[BY_MODEL] > 0 ? fmin(other, most) : 0;
 	*ret_result = (struct replay_result){

@@ -47,6 +47,7 @@ struct replay_change {
 	const uint32_t *open_sites; /* collectives that all enter as they come, and nobody waits in */
 	uint32_t nopen_sites;
 	double most_gain;	    /* share of the run: no more than that is gained; 0: whatever it is */
+	double most_gain_s;	    /* the same in seconds */
 	struct replay_times *times; /* by rank; NULL: they are what they were */
 	uint32_t ntimes;
 };
@@ -79,6 +80,7 @@ struct replay_issue {
 	/* loss: share of all ranks' time. Phase by phase, work that comes to each in turn is shared as well: no more
 	 * than this is that of uneven work. value: of its metric. */
 	double loss, value;
+	double loss_s; /* the same in seconds, all ranks added up */
 	const uint32_t *callsites;
 	uint32_t ncallsites;
 	const struct replay_rank *ranks;
