@@ -75,7 +75,7 @@ static void put_smallest(const cJSON *region, double a)
 		return;
 	printf("These runs would have shown a change of %s", time_text(smallest).s);
 	if (a > 0)
-		printf(" (%.2g %%)", 100 * smallest / a);
+		printf(" (%s)", fmt_plain(fmt_share(smallest / a)).s);
 	fputs(" or more, four times of five", stdout);
 	if (!cJSON_IsTrue(json_item(region, "significant")) && !isnan(runs))
 		printf("; this one would take %.0f runs on each side", runs);

@@ -11,6 +11,7 @@ import { Cancelled, Chunks, joinRanges } from '../../reports/viewer/src/io/chunk
 import { callSites, communicators, issues, num, str } from '../../reports/viewer/src/model/analysis.ts';
 import { callCount } from '../../reports/viewer/src/model/open.ts';
 import { NO_FILTER, messageFilter } from '../../reports/viewer/src/model/filter.ts';
+import { eachMessage } from '../../reports/viewer/src/work/walk.ts';
 import { Store, initialState } from '../../reports/viewer/src/model/state.ts';
 import { trafficIn } from '../../reports/viewer/src/model/traffic.ts';
 import { allMessages, byPair, entries, make, open, openBytes, show } from './support.mjs';
@@ -385,4 +386,39 @@ test('a message that ends before it begins, by clocks that disagree, passes a fi
   };
   assert.equal(messageFilter(NO_FILTER, new Map())(message, 0), true);
   assert.equal(messageFilter({ ...NO_FILTER, minTransitNs: 1 }, new Map())(message, 0), false);
+});
+
+test('tables and distributions of an interval have messages that end before they begin, too', async () => {
+  const one = (value) => [value];
+  const chunk = {
+    count: 1,
+    src: one(0),
+    dst: one(1),
+    bytes: one(8),
+    comm: one(0),
+    sendCallSite: one(0),
+    recvCallSite: one(0),
+  };
+  const trace = {
+    meta: { ranks: 2 },
+    callSites: new Map(),
+    messageEntries: () => [{ id: 0 }],
+    messages: async () => ({ ...chunk, sendStart: one(200), recvEnd: one(100) }),
+  };
+  const within = async (from, to) => {
+    let n = 0;
+    const walk = { from, to, ranks: [], filter: NO_FILTER };
+    await eachMessage(
+      trace,
+      walk,
+      new AbortController().signal,
+      () => n++,
+      () => undefined,
+    );
+    return n;
+  };
+  assert.equal(await within(120, 180), 1);
+  assert.equal(await within(0, 1000), 1);
+  assert.equal(await within(0, 100), 0);
+  assert.equal(await within(200, 300), 0);
 });

@@ -89,7 +89,8 @@ export async function eachMessage(
   for await (const e of ahead(entries, signal, (next) => trace.messages(next, signal))) {
     const c = await trace.messages(e, signal);
     for (let i = 0; i < c.count; i++) {
-      if (c.sendStart[i]! >= w.to || c.recvEnd[i]! <= w.from || !passes(c, i)) continue;
+      const [begin, end] = [c.sendStart[i]!, c.recvEnd[i]!]; // of an imported trace in either order
+      if (Math.min(begin, end) >= w.to || Math.max(begin, end) <= w.from || !passes(c, i)) continue;
       if (!wanted || wanted.has(c.src[i]!) || wanted.has(c.dst[i]!)) take(c, i, e);
     }
     await done(++read, entries.length);
