@@ -133,6 +133,15 @@ static void put_head(const cJSON *issue, size_t number, double ranks_s)
 	puts(")");
 }
 
+static void put_cause(const cJSON *const *rows, size_t at, size_t n)
+{
+	size_t cause = issue_cause_of(rows, n, rows[at]);
+	char text[64];
+	snprintf(text, sizeof(text), "issue %zu, which explains it", cause);
+	if (cause > 0)
+		put_line("from", text);
+}
+
 void show_issues(const cJSON *a, const char *path)
 {
 	size_t n;
@@ -147,6 +156,7 @@ void show_issues(const cJSON *a, const char *path)
 	for (size_t i = 0; i < n; i++) {
 		put_head(rows[i], i + 1, show_ranks_s(a));
 		put_line("what", json_text(rows[i], "what", ""));
+		put_cause(rows, i, n);
 		if (i >= ISSUES_SHOWN)
 			continue;
 		put_gain(rows[i]);

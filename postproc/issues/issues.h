@@ -27,6 +27,8 @@ struct issue {
 	/* What the run would gain without it, by replay: share of its length. Set by parts/issues.c. */
 	bool replayed; /* it is known */
 	double gain, gain_low, gain_high, gain_s;
+	const char
+		*explained_by; /* the first issue before it that explains it and that none explains; NULL: none does */
 	uint32_t ranks[ISSUE_RANKS_ALL_MAX];
 	unsigned nranks;
 	bool more_ranks; /* than there was room for */

@@ -116,11 +116,19 @@ static void inherit(const struct analysis *a, struct issue *all, size_t n)
 					all[i].severity = issue_score(a, &all[k]);
 }
 
-size_t issues_order(const struct analysis *a, struct issue *all, size_t n, struct issue **ret_order)
+/* Not its direct cause, where that follows from another itself. */
+static const char *first_cause(const struct analysis *a, struct issue *const *order, size_t at)
+{
+	for (size_t i = 0; i < at && tier(order[at]) == 0; i++)
+		if (tier(order[i]) == 0 && explains_it(a, order[i], order[at]))
+			return order[i]->explained_by != NULL ? order[i]->explained_by : order[i]->issue;
+	return NULL;
+}
+
+static size_t put_in_order(const struct analysis *a, struct issue *all, size_t n, struct issue **ret_order)
 {
 	bool listed[ISSUES_MAX] = {false};
 	size_t count = 0;
-	inherit(a, all, n);
 	for (;;) {
 		struct issue *best = NULL;
 		for (size_t i = 0; i < n; i++)
@@ -133,4 +141,13 @@ size_t issues_order(const struct analysis *a, struct issue *all, size_t n, struc
 		listed[best - all] = true;
 		ret_order[count++] = best;
 	}
+}
+
+size_t issues_order(const struct analysis *a, struct issue *all, size_t n, struct issue **ret_order)
+{
+	inherit(a, all, n);
+	size_t count = put_in_order(a, all, n, ret_order);
+	for (size_t i = 0; i < count; i++)
+		ret_order[i]->explained_by = first_cause(a, ret_order, i);
+	return count;
 }

@@ -306,6 +306,8 @@ static void put_issue(const struct analysis *a, cJSON *list, const struct issue 
 	json_put(row, "loss_s", f->loss_s);
 	json_put(row, "loss_of_s", loss_of_s(a, f));
 	put_gain(row, f);
+	if (f->explained_by != NULL)
+		json_put_text(row, "explained_by", f->explained_by);
 	put_lists(a, row, f);
 	put_states(row, f);
 	json_put_text(row, "what", f->what);

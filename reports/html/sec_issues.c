@@ -45,8 +45,11 @@ static void write_short(struct page *p, const cJSON *issue)
 {
 	char text[GAIN_TEXT];
 	double loss_s = json_number(issue, "loss_s"), of_s = json_number_or(issue, "loss_of_s", p->model->total_s);
+	size_t cause = issue_cause_of(p->model->issue, p->model->nissues, issue);
 	put(p, "<span class=\"result\">");
-	if (json_number(json_item(issue, "gain"), "share") < GAIN_SEEN)
+	if (cause > 0)
+		put(p, "follows from %zu", cause);
+	else if (json_number(json_item(issue, "gain"), "share") < GAIN_SEEN)
 		put(p, "no gain by itself");
 	else if (gain_text(issue, false, text))
 		put(p, "gains %s", text);
@@ -354,6 +357,8 @@ static void write_issues(struct page *p)
 		put_text(p, json_text(m->root, "verdict", "nothing to fix"), 200);
 		put(p, ".</p>\n");
 	}
+	if (m->nissues > 1)
+		put(p, "<p class=\"note\">Each gain is of that repair alone: they do not add up.</p>\n");
 	put(p, "<div>\n");
 	for (size_t i = 0; i < shown; i++)
 		write_card(p, m->issue[i], i + 1, i < CHARTS_MAX);

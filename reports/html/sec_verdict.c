@@ -189,32 +189,45 @@ static void write_lost(struct page *p, const cJSON *issue)
 
 #define OTHERS_MAX 2 /* so that with the first the page opens with three */
 
-/* A line each: what else costs most, how much, and where. */
+static void write_other(struct page *p, const cJSON *issue, size_t number)
+{
+	const cJSON *site = model_callsite(p->model, json_first(issue, "callsites"));
+	const char *kind = json_text(issue, "issue", "unnamed issue"), *phrase = issue_phrase(kind);
+	double loss_s = json_number(issue, "loss_s"), of_s = json_number_or(issue, "loss_of_s", p->model->total_s);
+	double gain = json_number(json_item(issue, "gain"), "share");
+	put(p, "<li><a href=\"#issue-%zu\">", number);
+	if (phrase != NULL)
+		put(p, "%s", phrase);
+	else
+		put_words(p, kind);
+	put(p, "</a>");
+	if (loss_s > 0 && of_s > 0 && !is_wrong(issue))
+		put(p, ", <b>%s</b>", fmt_share(loss_s / of_s).s);
+	if (issue_cause_of(p->model->issue, p->model->nissues, issue) > 0)
+		put(p, ", which follows from it");
+	else if (gain > 0)
+		put(p, ", gains %s", fmt_share(gain).s);
+	if (site != NULL) {
+		put(p, ", ");
+		put_site_link(p, site);
+	}
+	put(p, "</li>\n");
+}
+
+/* A line each: what else costs most, how much, and where. What follows from the first says least, and stands behind. */
 static void write_others(struct page *p, const cJSON *main)
 {
 	size_t shown = 0;
-	for (size_t i = 0; i < p->model->nissues && shown < OTHERS_MAX; i++) {
-		const cJSON *issue = p->model->issue[i],
-			    *site = model_callsite(p->model, json_first(issue, "callsites"));
-		const char *kind = json_text(issue, "issue", "unnamed issue"), *phrase = issue_phrase(kind);
-		double loss_s = json_number(issue, "loss_s"),
-		       of_s = json_number_or(issue, "loss_of_s", p->model->total_s);
-		if (issue == main || (main != NULL && issue_severity(issue) == 0))
-			continue;
-		put(p, "%s<li><a href=\"#issue-%zu\">", shown++ == 0 ? "<ul class=\"others\">\n" : "", i + 1);
-		if (phrase != NULL)
-			put(p, "%s", phrase);
-		else
-			put_words(p, kind);
-		put(p, "</a>");
-		if (loss_s > 0 && of_s > 0 && !is_wrong(issue))
-			put(p, ", <b>%s</b>", fmt_share(loss_s / of_s).s);
-		if (site != NULL) {
-			put(p, ", ");
-			put_site_link(p, site);
+	for (int follows = 0; follows <= 1; follows++)
+		for (size_t i = 0; i < p->model->nissues && shown < OTHERS_MAX; i++) {
+			const cJSON *issue = p->model->issue[i];
+			size_t cause = issue_cause_of(p->model->issue, p->model->nissues, issue);
+			if (issue == main || (main != NULL && issue_severity(issue) == 0) || (cause > 0) != follows ||
+			    (cause > 0 && p->model->issue[cause - 1] != main))
+				continue;
+			put(p, "%s", shown++ == 0 ? "<ul class=\"others\">\n" : "");
+			write_other(p, issue, i + 1);
 		}
-		put(p, "</li>\n");
-	}
 	if (shown > 0)
 		put(p, "</ul>\n");
 }

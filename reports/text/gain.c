@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define RANGE_MIN 0.01 /* a range that is narrower is left out */
 
@@ -27,4 +28,13 @@ bool gain_text(const cJSON *issue, bool plain, char ret_text[GAIN_TEXT])
 		snprintf(ret_text + n, GAIN_TEXT - (size_t)n, " (%s to %s)", of(fmt_share(fmax(0, low)), plain).s,
 			 of(fmt_share(high), plain).s);
 	return true;
+}
+
+size_t issue_cause_of(const cJSON *const *rows, size_t n, const cJSON *issue)
+{
+	const char *cause = json_text(issue, "explained_by", NULL);
+	for (size_t i = 0; cause != NULL && i < n && rows[i] != issue; i++)
+		if (strcmp(json_text(rows[i], "issue", ""), cause) == 0)
+			return i + 1;
+	return 0;
 }

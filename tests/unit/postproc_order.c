@@ -205,6 +205,25 @@ Test(order, of_a_delay_of_other_ranks_is_not_behind_uneven_work)
 	cr_expect_str_eq(order[0]->issue, "load_imbalance");
 }
 
+/* Late senders follow from a delay that follows from uneven work; of an unexplained call nothing of that is the cause. */
+Test(order, of_what_follows_from_another_the_first_cause_is_named)
+{
+	const struct analysis run = {.threads_ns = 100e9, .longest_region_ns = 25e9, .ranks_seen = 4};
+	struct issue all[4] = {{.found = true, .issue = "late_sender", .replayed = true, .gain = 0.2, .loss_s = 9},
+			       {.found = true, .issue = "unexplained", .loss_s = 12},
+			       {.found = true, .issue = "load_imbalance", .replayed = true, .gain = 0.3, .loss_s = 9},
+			       {.found = true, .issue = "delay", .replayed = true, .gain = 0.31, .loss_s = 9}};
+	struct issue *order[4];
+	cr_assert_eq(issues_order(&run, all, 4, order), 4);
+	cr_expect_str_eq(order[0]->issue, "load_imbalance");
+	cr_expect_null(order[0]->explained_by);
+	cr_assert_not_null(all[0].explained_by);
+	cr_expect_str_eq(all[0].explained_by, "load_imbalance", "not delay, which follows from it itself");
+	cr_assert_not_null(all[3].explained_by);
+	cr_expect_str_eq(all[3].explained_by, "load_imbalance");
+	cr_expect_null(all[1].explained_by);
+}
+
 Test(order, ends_where_causes_go_round)
 {
 	static const char *const round[] = {"serialization", "late_sender", "synchronization_heavy"};
