@@ -205,7 +205,7 @@ Test(order, of_a_delay_of_other_ranks_is_not_behind_uneven_work)
 	cr_expect_str_eq(order[0]->issue, "load_imbalance");
 }
 
-/* Late senders follow from a delay that follows from uneven work; of an unexplained call nothing of that is the cause. */
+/* Late senders follow from a delay that follows from uneven work; an unexplained call follows from none of these. */
 Test(order, of_what_follows_from_another_the_first_cause_is_named)
 {
 	const struct analysis run = {.threads_ns = 100e9, .longest_region_ns = 25e9, .ranks_seen = 4};
