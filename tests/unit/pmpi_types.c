@@ -1,5 +1,5 @@
-/* pmpi_types.c - the signature of a datatype out of what an MPI says of how it was made: the answers stand here, a row a
- * type. */
+/* pmpi_types.c - the signature of a datatype out of what an MPI says of how it was made: the answers stand here, a row
+ * a type. */
 #include "traced.h"
 
 #include "pmpi/typesig.h"
