@@ -14,6 +14,7 @@
 #define TYPES 0x4c000100
 #define WINDOWS 0x20000100
 #define GROUPS 0x48000100
+#define PARENT 0x44000080 /* below those that are given out */
 #define EXPORT __attribute__((visibility("default")))
 
 enum pool { REQUEST, COMM, TYPE, WINDOW, POOLS };
@@ -142,14 +143,35 @@ EXPORT int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 
 EXPORT int PMPI_Comm_get_parent(MPI_Comm *parent)
 {
-	*parent = MPI_COMM_NULL;
+	*parent = stub.parents > 0 ? PARENT : MPI_COMM_NULL;
 	return MPI_SUCCESS;
+}
+
+/* Of inter-communicators, those on the other side. */
+static struct stub_members remote_of[POOL];
+
+static bool is_inter(int handle)
+{
+	return handle >= COMMS && handle < COMMS + POOL && remote_of[handle - COMMS].n > 0;
 }
 
 EXPORT int PMPI_Comm_test_inter(MPI_Comm comm, int *flag)
 {
-	(void)comm;
-	*flag = 0;
+	*flag = is_inter(comm);
+	return MPI_SUCCESS;
+}
+
+EXPORT int PMPI_Comm_remote_size(MPI_Comm comm, int *size)
+{
+	*size = comm == PARENT ? stub.parents : is_inter(comm) ? remote_of[comm - COMMS].n : 0;
+	return MPI_SUCCESS;
+}
+
+EXPORT int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
+{
+	PMPI_Comm_group(comm, group);
+	if (is_inter(comm))
+		set_members(*group, remote_of[comm - COMMS]);
 	return MPI_SUCCESS;
 }
 
@@ -380,9 +402,24 @@ EXPORT int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *ret_comm
 {
 	(void)comm, (void)color, (void)key;
 	*ret_comm = stub.next.n > 0 ? take(COMM) : MPI_COMM_NULL;
-	if (*ret_comm != MPI_COMM_NULL)
+	if (*ret_comm != MPI_COMM_NULL) {
 		set_members(*ret_comm, stub.next);
+		remote_of[*ret_comm - COMMS] = stub.next_remote;
+	}
 	return result();
+}
+
+EXPORT int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *ret_comm)
+{
+	(void)group, (void)tag;
+	return PMPI_Comm_split(comm, 0, 0, ret_comm);
+}
+
+EXPORT int PMPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peer, int remote_leader, int tag,
+				 MPI_Comm *ret_comm)
+{
+	(void)leader, (void)peer, (void)remote_leader, (void)tag;
+	return PMPI_Comm_split(local, 0, 0, ret_comm);
 }
 
 EXPORT int PMPI_Pcontrol(const int level, ...)
@@ -417,6 +454,8 @@ EXPORT int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status
 EXPORT int PMPI_Allreduce(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
 	(void)in, (void)out, (void)n, (void)type, (void)op, (void)comm;
+	if (stub.reduction != NULL)
+		stub.reduction();
 	return MPI_SUCCESS;
 }
 
@@ -424,6 +463,7 @@ EXPORT int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *ret_comm)
 {
 	*ret_comm = take(COMM);
 	set_members(*ret_comm, get_members(comm));
+	remote_of[*ret_comm - COMMS] = is_inter(comm) ? remote_of[comm - COMMS] : (struct stub_members){0};
 	return MPI_SUCCESS;
 }
 

@@ -34,7 +34,8 @@ static void put_length(uint8_t *at, const uint8_t *end)
 
 /* The common entry with this augmentation and register of the return address: frame address rsp + 8, the return address
  * below it. Then the function's own instructions. */
-static void describe(const char *letters, uint8_t return_register, const uint8_t *own, size_t n)
+static void describe_with(const char *letters, const uint8_t *data, uint8_t ndata, uint8_t return_register,
+			  const uint8_t *own, size_t n)
 {
 	static const uint8_t begin[] = {0x0c, RSP, 8, 0x90, 1};
 	uint8_t *p = entries + 4;
@@ -47,8 +48,9 @@ static void describe(const char *letters, uint8_t return_register, const uint8_t
 	*p++ = 1;    /* code alignment */
 	*p++ = 0x78; /* data alignment: -8 */
 	*p++ = return_register;
-	*p++ = 1;
-	*p++ = 0x1b; /* addresses of four bytes */
+	*p++ = ndata;
+	memcpy(p, data, ndata);
+	p += ndata;
 	memcpy(p, begin, sizeof(begin));
 	p += sizeof(begin);
 	put_length(entries, p);
@@ -59,6 +61,13 @@ static void describe(const char *letters, uint8_t return_register, const uint8_t
 	*p++ = 0;
 	memcpy(p, own, n);
 	put_length(fde, p + n);
+}
+
+#define FOUR_BYTES 0x1b /* of an address */
+
+static void describe(const char *letters, uint8_t return_register, const uint8_t *own, size_t n)
+{
+	describe_with(letters, (const uint8_t[]){FOUR_BYTES}, 1, return_register, own, n);
 }
 
 static struct frame_rule at(unsigned offset, const uint8_t *own, size_t n)
@@ -173,6 +182,21 @@ Test(cfi, what_is_not_said_or_cannot_be_read_is_not_known)
 	cr_expect_eq(cfi_rule(FUNCTION + 1).cfa_from, CFA_UNKNOWN, "a frame of a signal");
 	describe("zQ", 16, nothing, 1);
 	cr_expect_eq(cfi_rule(FUNCTION + 1).cfa_from, CFA_UNKNOWN, "an augmentation that is not known");
+}
+
+/* Where exceptions are handled, and by whom, stands between. */
+Test(cfi, what_else_is_said_of_a_function_is_passed_over)
+{
+	static const uint8_t own[] = {0x41, 0x0e, 24}, data[] = {FOUR_BYTES, 1, 2, 3, 4, FOUR_BYTES, FOUR_BYTES};
+	describe_with("zPLR", data, 7, 16, own, sizeof(own));
+	is(cfi_rule(FUNCTION + 1), CFA_SP, 8, BP_SAME, 0);
+	is(cfi_rule(FUNCTION + 2), CFA_SP, 24, BP_SAME, 0);
+	describe_with("zPLR", data, 6, 16, own, sizeof(own));
+	cr_expect_eq(cfi_rule(FUNCTION + 1).cfa_from, CFA_UNKNOWN, "cut before the last");
+	describe_with("zPLR", data, 5, 16, own, sizeof(own));
+	cr_expect_eq(cfi_rule(FUNCTION + 1).cfa_from, CFA_UNKNOWN);
+	describe_with("zPLR", data, 4, 16, own, sizeof(own));
+	cr_expect_eq(cfi_rule(FUNCTION + 1).cfa_from, CFA_UNKNOWN);
 }
 
 /* More than the rule has room for. */

@@ -323,6 +323,8 @@ Test(export, paraver_has_states_events_and_communications_in_order_of_time)
 			cr_expect_str_eq(line, "3:1:1:1:1:1000000:1000000:2:1:2:1:500000:1150000:100:7");
 		} else if (sscanf(line, "2:%*d:%*d:%*d:%*d:%lld", &ns) == 1) {
 			events++;
+			cr_expect_eq(strstr(line, ":50100004:") != NULL, strstr(line, ":50000002:") != NULL,
+				     "a communicator is a collective's: %s", line);
 		} else if (sscanf(line, "1:%*d:%*d:%*d:%*d:%lld", &ns) == 1) {
 			waiting += strstr(line, "1:2:1:2:1:500000:1150000:3") == line;
 		} else {

@@ -72,6 +72,8 @@ Test(fabric, lines_may_be_continued_and_quoted_and_spaced)
 {
 	expect_path("SwitchName=\"leaf 1\" \\\n  Nodes = n1\\\n", false, "n1", "switch leaf 1");
 	expect_path("SwitchName=a Nodes=n1\r\nSwitchName=b Switches=a\r\n", false, "n1", "switch b/switch a");
+	expect_path("SwitchName=a \\ \t\n Nodes=n1\n", false, "n1", "switch a");
+	expect_path("SwitchName=a \\  \r\n Nodes=n1\n", false, "n1", "switch a");
 }
 
 Test(fabric, a_node_at_two_switches_stays_at_the_first)
@@ -88,6 +90,12 @@ Test(fabric, blocks_are_put_together_by_their_sizes)
 	expect_path(blocks, false, "n01", "block b1..b4/block b1..b2/block b1");
 	expect_path(blocks, false, "n10", "block b1..b4/block b3..b4/block b3");
 	expect_path(blocks, false, "n20", "block b5");
+	static const char seven[] = "BlockName=b1 Nodes=n1\nBlockName=b2 Nodes=n2\nBlockName=b3 Nodes=n3\n"
+				    "BlockName=b4 Nodes=n4\nBlockName=b5 Nodes=n5\nBlockName=b6 Nodes=n6\n"
+				    "BlockName=b7 Nodes=n7\nBlockSizes=1,2,4\n";
+	expect_path(seven, false, "n4", "block b1..b4/block b3..b4/block b4");
+	expect_path(seven, false, "n5", "block b5..b7/block b5..b6/block b5");
+	expect_path(seven, false, "n7", "block b5..b7/block b7");
 	expect_path("BlockName=b1 Nodes=n1\nBlockName=b2 Nodes=n2\n", false, "n2", "block b2");
 	expect_path("RingName=r0 Nodes=n[1-8]\n", false, "n3", "ring r0");
 }

@@ -1,5 +1,6 @@
 /* html_carried.c - links into the trace, and the page that carries it: their addresses, base64, the policy. */
 #include "reports/html/html.h"
+#include "reports/html/page.h"
 #include "reports/text/place.h"
 #include "tests/unit/html_probe.h"
 
@@ -48,6 +49,25 @@ Test(html, a_place_is_the_address_of_its_ranks_interval_and_call_site)
 		place_add_ranks(&at, rank, rank);
 	cr_expect(place_address(&at, text));
 	cr_expect_lt(strlen(text), sizeof(at.ranks) + strlen("ranks="));
+}
+
+/* Where it was worst, if the analysis knows that. */
+Test(html, the_place_of_an_issue_is_its_worst_moment_else_all_of_it)
+{
+	cJSON *issue =
+		cJSON_Parse("{\"ranks\":[2,3],\"window_s\":[1,5],\"worst\":{\"rank\":3,\"from_s\":2,\"to_s\":4}}");
+	struct place at = place_of_issue(issue);
+	cr_expect_str_eq(at.ranks, "3");
+	cr_expect(at.from_s == 2 && at.to_s == 4, "%g to %g", at.from_s, at.to_s);
+	cJSON_DeleteItemFromObject(issue, "worst");
+	at = place_of_issue(issue);
+	cr_expect_str_eq(at.ranks, "2-3");
+	cr_expect(at.from_s == 1 && at.to_s == 5, "%g to %g", at.from_s, at.to_s);
+	cJSON_DeleteItemFromObject(issue, "window_s");
+	at = place_of_issue(issue);
+	cr_expect_str_eq(at.ranks, "2-3");
+	cr_expect(isnan(at.from_s) && isnan(at.to_s));
+	cJSON_Delete(issue);
 }
 
 /* A page of an analysis, with a viewer and a trace of these contents. */

@@ -1,8 +1,11 @@
 /* live.c - samples of one file, added up: what is open, since when, what is missing; and files that somebody made. */
+#include "postproc/live/feed.h"
 #include "postproc/live/snapshot.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define NS 1000000000ll
@@ -174,4 +177,43 @@ Test(verdict, who_is_in_MPI_Init_hangs_when_all_tasks_have_called_it_for_long)
 	x = all;
 	x.held = true;
 	cr_expect(!verdict_starts_not(&x, 20), "one is stopped");
+}
+
+Test(live, what_job_it_is_the_first_node_says)
+{
+	struct snapshot l = {.step = {.nranks = 4, .nnodes = 1}};
+	for (int known = 0; known < 2; known++) {
+		struct node node = {.meta = cJSON_Parse("{\"job_id\":\"77\",\"restart\":2}")};
+		if (known)
+			cr_assert_eq(vec_push(&l.step.nodes, node), 0);
+		char *text = live_json(&l);
+		cJSON *root = cJSON_Parse(text), *job = cJSON_GetObjectItem(root, "job");
+		cr_assert_not_null(job);
+		cr_expect_str_eq(cJSON_GetObjectItem(job, "job_id")->valuestring, known ? "77" : "");
+		cr_expect_eq(cJSON_GetObjectItem(job, "restart")->valuedouble, known ? 2 : 0);
+		cr_expect_eq(cJSON_GetObjectItem(job, "ranks")->valuedouble, 4);
+		cJSON_Delete(root);
+		cJSON_Delete(node.meta);
+		free(text);
+	}
+	vec_done(&l.step.nodes);
+}
+
+Test(feed, listens_on_both_where_both_are_asked_for)
+{
+	char dir[] = "/tmp/mpitrace-feed-XXXXXX", name[64];
+	struct error e = {0};
+	struct feed *f = NULL;
+	cr_assert_not_null(mkdtemp(dir));
+	snprintf(name, sizeof(name), "%s/socket", dir);
+	for (int i = 0; i < 2; i++) { /* the second time it is another one that listens on the name */
+		cr_assert_eq(feed_create(&(struct feed_options){.socket_path = name, .tcp = true}, &f, &e), 0, "%s",
+			     e.text);
+		cr_expect_gt(feed_port(f), 0);
+		cr_expect_eq(strlen(feed_token(f)), FEED_TOKEN_CHARS);
+		cr_expect_eq(access(name, F_OK), 0);
+		feed_destroy(f);
+		cr_expect_neq(access(name, F_OK), 0, "the name goes");
+	}
+	rmdir(dir);
 }

@@ -165,6 +165,40 @@ Test(misbound, ranks_far_from_the_network_are_named)
 	node = BOUND(1, "0", "1");
 	adapter(node, "eth0", -1, 10, true);
 	cr_expect_str_eq(found(node, true), "", "nobody knows where it hangs");
+	node = BOUND(1, "0", "1");
+	adapter(node, "mlx5_0", 1, 1, true);
+	adapter(node, "eth0", 0, 0, true);
+	cJSON_DeleteItemFromObject(cJSON_GetArrayItem(cJSON_GetObjectItem(node, "devices"), 1), "gbit_s");
+	cr_expect_str_eq(found(node, true), "far_nic!: 0 1", "one of which no speed is known");
+}
+
+/* What is said of the first row. */
+static void says(cJSON *node, const char *words)
+{
+	cJSON *rows = cJSON_CreateArray();
+	topo_misbound(node, false, rows);
+	const char *what = json_text(cJSON_GetArrayItem(rows, 0), "what", "");
+	cr_expect_eq(strncmp(what, words, strlen(words)), 0, "%s", what);
+	cJSON_Delete(rows);
+	cJSON_Delete(node);
+}
+
+Test(misbound, ranks_and_cores_are_named_in_words)
+{
+	says(BOUND(1, "0", "0", "1"), "Ranks 0-1 of n1 take turns on 1 core, while 6 of its cores have no rank.");
+	says(BOUND(1, "0-1,8-9", "0-1,8-9", "0-1,8-9", "5"),
+	     "Ranks 0-2 of n1 share 2 cores, on different hardware threads");
+	says(BOUND(1, "0", "1", "0", "2", "0", "0"), "Ranks 0, 2, 4-5 of n1 take turns on 1 core,");
+	says(BOUND(1, "2-3", "2-3"), "Ranks 0-1 of n1 may run on any of 2 cores;");
+}
+
+/* Core 0 is not the job's. */
+Test(misbound, the_larger_one_of_two_sockets_may_be_enough)
+{
+	cJSON *node = BOUND(1, "3-6", "7"), *pus = cJSON_GetObjectItem(node, "pu");
+	cJSON_DeleteItemFromArray(pus, 8);
+	cJSON_DeleteItemFromArray(pus, 0);
+	cr_expect_str_eq(found(node, false), "across_sockets!: 0");
 }
 
 Test(misbound, one_row_for_all_nodes)

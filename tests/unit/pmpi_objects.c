@@ -3,6 +3,8 @@
 #include "traced.h"
 
 #include <criterion/criterion.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static int values[64];
 
@@ -89,6 +91,67 @@ Test(communicators, have_a_number_of_their_own)
 		for (unsigned k = 0; k < i; k++)
 			cr_assert_neq(ids[i], ids[k], "%u and %u", i, k);
 	}
+}
+
+/* Its parent's other calls do not order it: the tag and the members tell which one it is. */
+Test(communicators, of_a_group_are_told_apart_by_tag_members_and_how_often)
+{
+	static const struct {
+		struct stub_members members;
+		int tag;
+	} made[] = {{{3, {1, 3, 5}}, 4}, {{3, {1, 3, 5}}, 4}, {{3, {1, 3, 5}}, 5}, {{2, {1, 3}}, 4}};
+	MPI_Comm comm;
+	uint64_t ids[4];
+	begin();
+	for (unsigned i = 0; i < 4; i++) {
+		stub.next = made[i].members;
+		CALL(MPI_Comm_create_group, MPI_COMM_WORLD, MPI_GROUP_EMPTY, made[i].tag, &comm);
+	}
+	const struct traced *t = traced_end();
+	for (unsigned i = 0; i < 4; i++) {
+		const struct traced_call *c = traced_call(t, "MPI_Comm_create_group", i);
+		ids[i] = traced_comm(t, c->sig.new_comm)->global_id;
+		cr_assert_eq(c->sig.nlist, 0);
+		for (unsigned k = 0; k < i; k++)
+			cr_assert_neq(ids[i], ids[k], "%u and %u", i, k);
+	}
+}
+
+/* Made in a process of its own; its number. */
+static uint64_t inter_of(int rank, struct stub_members local, struct stub_members remote, int tag)
+{
+	int32_t ranks[STUB_MEMBERS];
+	uint64_t id = 0;
+	MPI_Comm comm;
+	int ends[2], status;
+	cr_assert_eq(pipe(ends), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		begin();
+		stub.rank = rank;
+		stub.next = local, stub.next_remote = remote;
+		CALL(MPI_Intercomm_create, MPI_COMM_WORLD, 0, MPI_COMM_WORLD, 0, tag, &comm);
+		const struct traced *t = traced_end();
+		const struct mpic_def *made = traced_comm(t, traced_call(t, "MPI_Intercomm_create", 0)->sig.new_comm);
+		bool good = made->inter && made->size == (uint32_t)local.n &&
+			    members_of(made, ranks) == (unsigned)local.n && ranks[0] == local.ranks[0] &&
+			    write(ends[1], &made->global_id, sizeof(id)) == sizeof(id);
+		_exit(good ? 0 : 1);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert_eq(status, 0);
+	cr_assert_eq(read(ends[0], &id, sizeof(id)), (ssize_t)sizeof(id));
+	close(ends[0]), close(ends[1]);
+	return id;
+}
+
+Test(communicators, between_two_groups_have_one_number_on_both_sides)
+{
+	struct stub_members odd = {3, {1, 3, 5}}, even = {2, {0, 2}};
+	uint64_t id = inter_of(3, odd, even, 4);
+	cr_assert_eq(inter_of(2, even, odd, 4), id);
+	cr_assert_neq(inter_of(3, odd, even, 5), id);
+	cr_assert_neq(inter_of(3, odd, (struct stub_members){2, {0, 4}}, 4), id);
 }
 
 Test(communicators, a_duplicate_has_the_members_of_what_it_was_made_of)
@@ -341,6 +404,29 @@ Test(messages, that_were_probed_are_received_from_whom_they_were_probed_from)
 	cr_assert_eq(traced_call(t, "MPI_Mrecv", 1)->sig.comm, 0);
 	cr_assert_eq(traced_call(t, "MPI_Mrecv", 2)->sig.peer, SIG_PROC_NULL);
 	cr_assert_eq(traced_call(t, "MPI_Mrecv", 2)->sig.comm, SIG_NO_COMM);
+}
+
+static MPI_Message probed;
+
+static __attribute__((noinline)) void receive_two(void)
+{
+	MPI_Message unknown = probed + 100;
+	MPI_Status status;
+	CALL(MPI_Mrecv, values, 3, MPI_INT, &probed, &status);
+	CALL(MPI_Mrecv, values, 3, MPI_INT, &unknown, &status);
+}
+
+/* In a function of the program that MPI called: of one that was probed where calls are recorded there is no receive. */
+Test(messages, that_are_received_where_no_call_is_recorded_are_counted)
+{
+	MPI_Status status;
+	begin();
+	CALL(MPI_Mprobe, 5, 8, MPI_COMM_WORLD, &probed, &status);
+	stub.reduction = receive_two;
+	CALL(MPI_Allreduce, values, values, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	const struct traced *t = traced_end();
+	cr_assert_eq(traced_count(t, "MPI_Mrecv"), 0);
+	cr_assert_eq(t->file->requests_unseen, 1);
 }
 
 Test(messages, whose_call_failed_are_marked)

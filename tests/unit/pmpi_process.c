@@ -2,6 +2,8 @@
  * files. On a stub of MPI. */
 #include "traced.h"
 
+#include "pmpi/library.h"
+
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -94,6 +96,47 @@ Test(process, says_when_it_began_and_which_processors_it_may_use)
 	cr_expect_str_eq(f->cpus, cpus);
 	cr_expect(f->start_tick <= f->init_exit_tick && f->init_exit_tick <= f->finalize_enter_tick &&
 		  f->finalize_enter_tick <= f->end_tick);
+}
+
+Test(process, that_was_spawned_names_its_parents)
+{
+	static const struct {
+		const char *own, *port, *said;
+	} cases[] = {
+		{"prterun-n1-77@2", "131073.0:tcp", "prterun-n1-77@1"}, /* the lower half of 2 << 16 | 1 */
+		{"1234.2", "1234.1.0:tcp", "1234"},
+		{"prterun-n1-77@2", NULL, ""},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int status;
+		pid_t pid = fork();
+		if (pid == 0) {
+			stub.parents = 3;
+			setenv("PMIX_NAMESPACE", cases[i].own, 1);
+			if (cases[i].port != NULL)
+				setenv("OMPI_PARENT_PORT", cases[i].port, 1);
+			traced_begin(MPI_THREAD_SINGLE);
+			const struct segfile *f = traced_end()->file;
+			_exit(f->parents != 3 ? 1 : strcmp(f->parent_namespace, cases[i].said) != 0 ? 2 : 0);
+		}
+		cr_assert_eq(waitpid(pid, &status, 0), pid);
+		cr_expect_eq(status, 0, "%s: %d", cases[i].said, WEXITSTATUS(status));
+	}
+}
+
+/* Where several threads call at once; others do not pay for locks. */
+Test(process, of_several_threads_locks_its_tables)
+{
+	traced_begin(MPI_THREAD_MULTIPLE);
+	cr_expect(tables_shared);
+	traced_end();
+}
+
+Test(process, of_one_thread_does_not_lock_its_tables)
+{
+	traced_begin(MPI_THREAD_SERIALIZED);
+	cr_expect_not(tables_shared);
+	traced_end();
 }
 
 static void *burn_and_send(void *unused)

@@ -233,6 +233,33 @@ Test(requests, of_wildcard_receives_say_who_sent_what)
 	cr_assert_eq(traced_call(t, "MPI_Wait", 0)->sig.nlist, 0, "no status is wanted any more");
 }
 
+/* The program asks for no status: MPI is asked for one all the same. */
+Test(requests, of_wildcard_receives_say_who_sent_what_where_one_of_many_is_waited_for)
+{
+	MPI_Request r[2];
+	MPI_Status own;
+	int index, flag;
+	traced_begin(MPI_THREAD_SINGLE);
+	for (int i = 0; i < 2; i++)
+		r[i] = start_recv(MPI_ANY_SOURCE, 1);
+	stub.source = 5, stub.tag = 77, stub.bytes = 4000;
+	stub.ndone = 1;
+	stub.done[0] = 1;
+	CALL(MPI_Waitany, 2, r, &index, MPI_STATUS_IGNORE);
+	stub.source = 6;
+	stub.done[0] = 0;
+	CALL(MPI_Testany, 2, r, &index, &flag, MPI_STATUS_IGNORE);
+	r[0] = start_recv(MPI_ANY_SOURCE, 1);
+	stub.source = 7;
+	CALL(MPI_Waitany, 2, r, &index, &own);
+	cr_assert_eq(own.MPI_SOURCE, 7, "what it asks for is given");
+	const struct traced *t = traced_end();
+	cr_assert_eq(traced_status(traced_call(t, "MPI_Waitany", 0), 0).source, 5);
+	cr_assert_eq(traced_status(traced_call(t, "MPI_Waitany", 0), 0).bytes, 4000);
+	cr_assert_eq(traced_status(traced_call(t, "MPI_Testany", 0), 0).source, 6);
+	cr_assert_eq(traced_status(traced_call(t, "MPI_Waitany", 1), 0).source, 7);
+}
+
 Test(requests, that_were_cancelled_say_what_became_of_them)
 {
 	MPI_Request r;

@@ -122,6 +122,19 @@ Test(stream, threads_that_come_and_go_are_all_there)
 	}
 }
 
+/* Else the agent says of a thread that it waits in a call that has returned. */
+Test(stream, behind_a_poll_a_thread_is_in_no_call)
+{
+	int found = 1;
+	traced_begin(MPI_THREAD_SINGLE);
+	for (int i = 0; i < 2; i++) {
+		CALL(MPI_Iprobe, 0, i, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+		cr_assert_eq(stream_mine->open.inside, 0);
+	}
+	traced_end();
+	cr_assert_eq(found, 0);
+}
+
 Test(stream, polls_of_different_calls_are_events_of_their_own)
 {
 	int flag;

@@ -285,6 +285,48 @@ Test(issues, of_placement_are_none_where_no_other_is_better)
 	cJSON_Delete(root);
 }
 
+/* ---- slow nodes ---- */
+
+/* Two ranks on each node; those of node 1 compute for so long, all others for 200 µs. */
+static cJSON *node_computes(unsigned nodes, double one_us, double other_us)
+{
+	struct program *p = program_create(2 * nodes, nodes);
+	for (unsigned r = 0; r < 2 * nodes; r++)
+		barrier(p, r, r == 2 ? one_us : r == 3 ? other_us : 200, 701, 7);
+	return analyse_program(p, 701);
+}
+
+Test(issues, of_a_node_that_computes_longer_say_which)
+{
+	cJSON *root = node_computes(3, 500, 500), *row = issue(root, "slow_node");
+	cr_assert_not_null(row);
+	cr_expect_float_eq(at_path(row, "metric.value"), 2.5, 0.01);
+	cr_expect_float_eq(field(row, "loss_s"), 4 * 300e-6, 2e-6);
+	cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "ranks")), 2);
+	cr_expect_eq(element(row, "ranks", 0), 2);
+	cr_expect_eq(element(row, "ranks", 1), 3);
+	cr_expect_not_null(strstr(text_at(row, "what"), "node n1 compute 2.50 times as long"), "%s",
+			   text_at(row, "what"));
+	cJSON_Delete(root);
+}
+
+/* 300 µs longer in the mean: three times what one of them differs from that, or a little more. */
+Test(issues, of_a_node_are_none_where_its_ranks_differ_by_as_much)
+{
+	for (int more = 0; more < 2; more++) {
+		cJSON *root = more ? node_computes(3, 395, 605) : node_computes(3, 405, 595);
+		cr_expect_eq(issue(root, "slow_node") == NULL, more == 1);
+		cJSON_Delete(root);
+	}
+}
+
+Test(issues, of_one_node_of_two_nobody_knows_whether_it_is_slow_or_the_other_quick)
+{
+	cJSON *root = node_computes(2, 500, 500);
+	cr_expect_null(issue(root, "slow_node"));
+	cJSON_Delete(root);
+}
+
 /* ---- who had no processor ---- */
 
 /* Rank 1 computes for 600 µs, the others for 200; rank 3 comes to the barrier last, since it was without a processor

@@ -253,6 +253,23 @@ Test(patterns, weighs_messages_against_collectives)
 	}
 }
 
+Test(patterns, has_a_root_where_more_than_half_of_all_collectives_have_one)
+{
+	for (unsigned calls = 10; calls <= 11; calls++) {
+		struct program *p = fresh(16);
+		for (unsigned i = 0; i < calls; i++)
+			collective(p, 16, "MPI_Bcast", COLL_BCAST, 5, 4);
+		for (unsigned i = 0; i < 10; i++)
+			collective(p, 16, "MPI_Alltoall", COLL_ALLTOALL, SIG_NO_ROOT, 4);
+		cJSON *root = analyse_program(p, 1e6),
+		      *row = find_text(root, "patterns", "pattern", "rooted_collective");
+		cr_expect_eq(row != NULL, calls == 11, "%u calls", calls);
+		if (row != NULL)
+			cr_expect_eq(element(row, "ranks", 0), 5);
+		cJSON_Delete(root);
+	}
+}
+
 /* One Alltoall of a few bytes among many is one call a rank, not a message to each. */
 Test(patterns, counts_collectives_by_their_calls)
 {

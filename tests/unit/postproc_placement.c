@@ -108,6 +108,35 @@ Test(placement, counts_levels_of_switches)
 	cJSON_Delete(root);
 }
 
+/* Node 0 sends to node 2, below the other switch; rank 1 sends to rank 0. */
+Test(placement, says_of_each_level_which_group_sends_how_much_to_which)
+{
+	static const struct {
+		const char *level;
+		int src, dst, count, bytes;
+	} cells[] = {{"ranks", 1, 0, 2, 10}, {"ranks", 1, 4, 1, 7},	{"nodes", 0, 0, 2, 10},
+		     {"nodes", 0, 2, 1, 7},  {"switches", 0, 0, 2, 10}, {"switches", 0, 1, 1, 7}};
+	static char members[4][128];
+	struct program *p = program_create(8, 4);
+	for (unsigned n = 0; n < 4; n++) {
+		snprintf(members[n], sizeof(members[n]), "\"switches\":\"core.leaf%u.n%u switch.switch.node\",", n / 2,
+			 n);
+		program_node_members(p, n, members[n]);
+	}
+	message(p, 1, 0, 0, 5, 20);
+	message(p, 1, 0, 100, 5, 20);
+	message(p, 1, 4, 200, 7, 20);
+	cJSON *root = analyse_program(p, 300);
+	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+		const cJSON *level = find_text(root, "traffic_levels", "level", cells[i].level);
+		cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(level, "p2p")), 2, "%s", cells[i].level);
+		const cJSON *cell = find(level, "p2p", "src", cells[i].src, "dst", cells[i].dst, NULL);
+		cr_expect_eq(field(cell, "count"), cells[i].count, "%s", cells[i].level);
+		cr_expect_eq(field(cell, "bytes"), cells[i].bytes, "%s", cells[i].level);
+	}
+	cJSON_Delete(root);
+}
+
 Test(placement, knows_no_distances_without_switches)
 {
 	cJSON *root = groups(false);

@@ -156,6 +156,30 @@ Test(sysfs, finds_adapters_and_gpus_where_they_hang)
 	remove_machine(root);
 }
 
+Test(sysfs, an_adapter_is_up_when_it_says_so)
+{
+	static const struct {
+		const char *state;
+		int up;
+	} cases[] = {{"up", 1}, {"down", 0}, {"lowerlayerdown", 0}, {"unknown", -1}};
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char root[] = "/tmp/mpitrace-test-XXXXXX";
+		struct topo_pus pus;
+		make_machine(root);
+		make_device(root, "0000:d8:00.0", (const char *const[]){"0x020000", "0x8086", "0x1521", "0-7"},
+			    "net/eth0\0");
+		write_file(root, "class/net/eth0/operstate", cases[i].state);
+		write_file(root, "class/net/eth0/speed", "25000");
+		cr_assert_eq(topo_pus_sysfs(root, &pus, NULL), 0);
+		struct topo_link link = {.up = -1};
+		topo_link_read(root, &pus.device[0], &link);
+		cr_expect_eq(link.up, cases[i].up, "%s: %d", cases[i].state, link.up);
+		cr_expect_eq(link.gbit_s, 25);
+		topo_pus_done(&pus);
+		remove_machine(root);
+	}
+}
+
 Test(sysfs, says_which_file_it_could_not_read)
 {
 	struct error e = {""};

@@ -192,6 +192,9 @@ Test(warden, each_name_is_met_once_and_hidden_ones_only_when_asked_for)
 	spool_each_hidden(live_fd, count_name, &n);
 	cr_expect_eq(n, 4);
 	cr_expect(spool_has(live_fd, "a"));
+	struct stat st;
+	cr_expect_eq(fstatat(live_fd, "a", &st, AT_SYMLINK_NOFOLLOW), 0);
+	cr_expect_eq(st.st_mode, S_IFREG | 0600);
 	cr_expect_not(spool_has(live_fd, "z"));
 }
 

@@ -1,5 +1,6 @@
 /* warden_alert.c - who looks at a step that may hang: started while the agent says that somebody stands still,
- * until it has left an alert. What it cannot read at one look it may read at the next. Needs root. */
+ * until it has left an alert. What it cannot read at one look it may read at the next. And what is asked of who makes
+ * its report. Needs root. */
 #include "base/command.h"
 #include "spank/warden/alert.h"
 #include "spank/warden/spool.h"
@@ -8,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -104,4 +106,28 @@ Test(warden_alert, nobody_is_started_where_nobody_stands_still)
 {
 	unlinkat(step.step_fd, "ranks/waits", 0);
 	cr_expect_not(looks(EXIT_DONE));
+}
+
+Test(warden_alert, a_report_waits_for_as_many_nodes_as_are_known)
+{
+	char said[128], text[1024];
+	snprintf(facts.out, sizeof(facts.out), "/o");
+	snprintf(said, sizeof(said), "%s/said", base);
+	for (uint32_t nnodes = 0; nnodes < 12; nnodes += 11) {
+		FILE *f = fopen(program, "we");
+		fprintf(f, "#!/bin/sh\necho \"$*\" > %s\n", said);
+		fclose(f);
+		cr_assert_eq(chmod(program, 0755), 0);
+		f = fopen(said, "we");
+		fclose(f);
+		cr_assert_eq(chmod(said, 0666), 0);
+		facts.nnodes = nnodes;
+		cr_assert_eq(teardown_report(program, &facts, 60, 0, false, false), 0);
+		f = fopen(said, "re");
+		cr_assert_not_null(fgets(text, sizeof(text), f));
+		fclose(f);
+		cr_expect_not_null(strstr(text, "finish /o --wait 0 --budget 60.0 --give-way 0.0"), "%s", text);
+		cr_expect_eq(strstr(text, "--nodes 11") != NULL, nnodes == 11, "%s", text);
+		cr_expect_eq(strstr(text, "--nodes") != NULL, nnodes > 0, "%s", text);
+	}
 }

@@ -1,0 +1,56 @@
+/* html_rows.c - rows of tables that few analyses have: exit codes, sizes of messages, waiting that is more than MPI. */
+#include "tests/unit/html_probe.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Does the page of this analysis have that text? */
+static bool has(const char *json, const char *text)
+{
+	size_t len_bytes;
+	char *page = page_of(json, &len_bytes);
+	cr_assert_not_null(page);
+	cr_expect(page_is_sound(page));
+	bool found = strstr(page, text) != NULL;
+	free(page);
+	return found;
+}
+
+#define RANK(members) \
+	"{\"per_rank\":[{\"rank\":0,\"node\":\"n1\",\"useful_s\":1,\"mpi_s\":1" members "}," \
+	"{\"rank\":1,\"node\":\"n2\",\"useful_s\":2,\"mpi_s\":1}]}"
+
+Test(html, a_rank_that_ended_with_an_exit_code_has_it_in_its_row)
+{
+	cr_expect(has(RANK(",\"exit_status\":3"), "exit code 3<"));
+	cr_expect_not(has(RANK(",\"exit_status\":0"), "exit code"));
+	cr_expect_not(has(RANK(""), "exit code"));
+}
+
+/* A job without arguments has no row of none. */
+Test(html, the_command_is_shown_where_it_is_known)
+{
+	cr_expect(has("{\"job\":{\"argv\":[\"./a\",\"-n\",\"3\"]}}", "<dt>Command</dt><dd><code>./a -n 3</code></dd>"));
+	cr_expect_not(has("{\"job\":{\"argv\":[]}}", "<dt>Command</dt>"));
+	cr_expect_not(has("{\"job\":{}}", "<dt>Command</dt>"));
+}
+
+#define SIZES(from) \
+	"{\"message_sizes\":[{\"from_bytes\":" from ",\"messages\":5,\"message_bytes\":50,\"collectives\":1," \
+	"\"collective_bytes\":8}]}"
+
+/* 0 and 1 are one size each. */
+Test(html, sizes_of_messages_are_those_from_so_many_bytes_on)
+{
+	cr_expect(has(SIZES("0"), "<th scope=\"row\">0"));
+	cr_expect(has(SIZES("1"), "<th scope=\"row\">1"));
+	cr_expect(has(SIZES("2"), "<th scope=\"row\">from 2"));
+}
+
+Test(html, the_bar_and_the_row_of_a_rank_have_no_more_waiting_than_mpi)
+{
+	cr_expect(has(RANK(",\"wait_s\":0.5"), "<td class=\"n\">500"));
+	cr_expect(has(RANK(",\"wait_s\":7"), "<rect class=\"wait\""));
+	cr_expect_not(has(RANK(",\"wait_s\":7"), "<td class=\"n\">7.00\xc2\xa0s</td><td class=\"n\">"));
+}
