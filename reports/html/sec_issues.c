@@ -357,8 +357,6 @@ static void write_issues(struct page *p)
 		put_text(p, json_text(m->root, "verdict", "nothing to fix"), 200);
 		put(p, ".</p>\n");
 	}
-	if (m->nissues > 1)
-		put(p, "<p class=\"note\">Each gain is of that repair alone: they do not add up.</p>\n");
 	put(p, "<div>\n");
 	for (size_t i = 0; i < shown; i++)
 		write_card(p, m->issue[i], i + 1, i < CHARTS_MAX);
@@ -376,7 +374,8 @@ const struct section section_issues = {
 	.id = "issues",
 	.title = "Issues",
 	.how = "Causes stand before their consequences, otherwise the most costly issue first; the same lost time can "
-	       "count in several. Each card gives the measured value and the threshold it crossed.",
+	       "count in several, so gains do not add up. Each card gives the measured value and the threshold it "
+	       "crossed.",
 	.has = has_issues,
 	.write = write_issues,
 };

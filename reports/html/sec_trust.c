@@ -80,6 +80,26 @@ static void write_clock(struct page *p)
 	put(p, "</small></dd></div>\n");
 }
 
+#define POLLS_SEEN 0.01
+
+/* How far off the model of gains is where nothing is changed. */
+static void write_replay(struct page *p)
+{
+	const cJSON *replay = json_item(p->model->root, "replay");
+	double error = json_number(replay, "error"), polls = json_number_or(replay, "polls_kept", 0);
+	bool any = false;
+	for (size_t i = 0; i < p->model->nissues; i++)
+		any |= json_item(p->model->issue[i], "gain") != NULL;
+	if (isnan(error) || !any)
+		return;
+	put(p, "<div><dt>Gains, by replay</dt><dd>%s off<small>how far its model is from the recorded run",
+	    fmt_share(error).s);
+	if (polls >= POLLS_SEEN)
+		put(p, "; %s of the time are tests of which nothing tells for whom: gains may be larger",
+		    fmt_share(polls).s);
+	put(p, "</small></dd></div>\n");
+}
+
 static void write_missing_nodes(struct page *p)
 {
 	size_t n = json_count(p->model->coverage, "nodes_missing"), shown = 0;
@@ -125,6 +145,7 @@ static void write_trust(struct page *p)
 	write_calls(p);
 	write_overhead(p);
 	write_clock(p);
+	write_replay(p);
 	put(p, "</dl>\n");
 	write_reasons(p);
 	put(p, "</aside>\n");

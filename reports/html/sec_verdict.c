@@ -282,7 +282,7 @@ static void write_figures(struct page *p)
 	if (hung_s > 0)
 		put(p, "; no rank advanced in the last %s", fmt_time(hung_s).s);
 	if (region_s < REGION_SAID * m->runtime_s)
-		put(p, "; %s of it between MPI_Init and MPI_Finalize, of which all shares are", fmt_time(region_s).s);
+		put(p, "; shares are of the %s between MPI_Init and MPI_Finalize", fmt_time(region_s).s);
 	put(p, "</dt><dd>%s</dd></div>\n", fmt_time(m->runtime_s).s);
 	put(p, "<div><dt>of the ranks\xe2\x80\x99 time in MPI</dt><dd>%s</dd></div>\n",
 	    fmt_share(any ? m->mpi_s / m->total_s : NAN).s);

@@ -75,6 +75,7 @@ def errors(analysis, texts=True, whole=True, name='analysis'):
     if (texts, whole, name, totals) not in _validators:
         schema = strict(load(name) if texts else any_text(load(name)))
         schema = of_totals(schema) if totals else schema
+        schema.pop('$id') # a name and no address: jsonschema 4.10 looks for what a part refers to there
         for node in () if whole else subschemas(schema):
             node.pop('required', None)
             node.pop('minItems', None)
