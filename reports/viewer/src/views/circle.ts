@@ -226,9 +226,9 @@ class Circle implements ViewInstance {
   }
 
   private draw(): void {
+    if (this.traffic) this.updateNote(this.traffic); // may take a line more, and so room from the canvas
     const { g, width, height } = paper(this.canvas);
     this.paint(g, width, height);
-    if (this.traffic) this.updateNote(this.traffic);
   }
 
   paint(g: CanvasRenderingContext2D, width: number, height: number): void {

@@ -156,9 +156,9 @@ class DistributionView implements ViewInstance {
   }
 
   private draw(): void {
+    this.say(); // may take a line more, and so room from the canvas
     const { g, width, height } = paper(this.canvas);
     this.paint(g, width, height);
-    this.say();
   }
 
   paint(g: CanvasRenderingContext2D, width: number, height: number): void {
