@@ -162,22 +162,33 @@ static void put_parts(const char *why, unsigned columns)
 	}
 }
 
-static void put_stuck(const struct snapshot *l, unsigned columns)
+/* `possible`: only by threads that have not called MPI yet. */
+static void put_cores(const struct snapshot *l, const struct cores *cores, bool possible, unsigned columns)
 {
-	size_t n = l->cores.at.n;
-	for (size_t i = 0; i < n && i < DEADLOCKS_SHOWN; i++) {
-		const struct core *c = &l->cores.at.at[i];
+	for (size_t i = 0; i < cores->at.n && i < DEADLOCKS_SHOWN; i++) {
+		const struct core *c = &cores->at.at[i];
 		char line[256], *why = live_why(l, c);
 		size_t ranks = c->nranks + c->waiting.n;
-		snprintf(line, sizeof(line), "DEADLOCK: %zu rank%s can never continue, because of:", ranks,
-			 ranks == 1 ? "" : "s");
+		if (possible)
+			snprintf(line, sizeof(line),
+				 "%zu rank%s can only continue by a thread that has not called MPI yet, because of:",
+				 ranks, ranks == 1 ? "" : "s");
+		else
+			snprintf(line, sizeof(line), "DEADLOCK: %zu rank%s can never continue, because of:", ranks,
+				 ranks == 1 ? "" : "s");
 		put_line(line, columns);
 		put_parts(why, columns);
 		free(why);
 	}
-	if (n > DEADLOCKS_SHOWN)
-		put_line("and more deadlocks: see --json", columns);
-	if (l->stuck && n == 0)
+	if (cores->at.n > DEADLOCKS_SHOWN)
+		put_line(possible ? "and more of these: see --json" : "and more deadlocks: see --json", columns);
+}
+
+static void put_stuck(const struct snapshot *l, unsigned columns)
+{
+	put_cores(l, &l->cores, false, columns);
+	put_cores(l, &l->possible, true, columns);
+	if (l->stuck && l->cores.at.n == 0)
 		put_line("STUCK: every rank has been inside one MPI call for a minute or more", columns);
 }
 

@@ -47,6 +47,7 @@ struct process {
 	uint32_t nthreads;
 	int spill_fd;
 	uint64_t spill_done, spill_given_back; /* segments */
+	uint64_t sampled_others; /* threads that have not called MPI, as the last sample has them, and 1; 0: none has */
 	uint64_t meta_seq;
 	struct backoff snapshots;
 	uint32_t description_crc;	       /* of what was written of it that hardly changes; 0: nothing */

@@ -2,6 +2,7 @@
  * the same moment as far as their clocks agree. */
 #include "collect/sample.h"
 #include "collect/open.h"
+#include "collect/others.h"
 #include "collect/usage.h"
 
 #include <stdlib.h>
@@ -119,8 +120,9 @@ static void put_started(struct buf *out, const struct process *p, uint32_t threa
 		mpic_put_sample_started(out, next_serial, started, n);
 }
 
-/* `came`: calls that ended since the sample before. Who is in the call of then has not ended it. */
-static void put_open(struct buf *out, const struct process *p, uint32_t thread, uint64_t now_tick, bool whole,
+/* `came`: calls that ended since the sample before. Who is in the call of then has not ended it. True: it is still in
+ * the call of the sample before. */
+static bool put_open(struct buf *out, const struct process *p, uint32_t thread, uint64_t now_tick, bool whole,
 		     uint64_t came)
 {
 	struct drained_thread *t = &p->threads[thread];
@@ -128,18 +130,19 @@ static void put_open(struct buf *out, const struct process *p, uint32_t thread, 
 	uint64_t before = t->sampled_enter;
 	t->sampled_enter = 0;
 	if (!open_call_now(p, thread, &now) || (now.enter_tick == before && came > 0))
-		return;
+		return false;
 	t->sampled_enter = now.enter_tick;
 	if (!whole && now.enter_tick == before) {
 		mpic_put_sample_still(out);
 		put_started(out, p, thread, now.enter_tick);
-		return;
+		return true;
 	}
 	t->sampled_started = false;
 	uint64_t age = now_tick > now.enter_tick ? now_tick - now.enter_tick : 0;
 	mpic_put_sample_open(out, age, now.sig, now.words, now.nwords);
 	if (p->gone) /* there is no sample behind this one */
 		put_started(out, p, thread, now.enter_tick);
+	return now.enter_tick == before;
 }
 
 static struct mpic_system since(const struct mpic_system *now, const struct mpic_system *then)
@@ -217,8 +220,19 @@ static enum mpic_sample_state state_of(const struct process *p)
 	return p->file->init_exit_tick == 0 ? SAMPLE_STARTING : SAMPLE_RUNNING;
 }
 
+/* As long as one of its threads stands in a call: who is outside may start more. */
+static void put_others(struct buf *out, struct process *p)
+{
+	uint64_t others;
+	if (!others_now(p, &others) || p->sampled_others == others + 1)
+		return;
+	mpic_put_sample_others(out, others);
+	p->sampled_others = others + 1;
+}
+
 static void forget(struct process *p)
 {
+	p->sampled_others = 0;
 	for (uint32_t i = 0; i < p->nthreads; i++) {
 		struct drained_thread *t = &p->threads[i];
 		if (t->sampled != NULL)
@@ -232,7 +246,7 @@ static bool put_process(struct sampler *s, struct process *p, uint64_t now_tick,
 	bool seen[SEGFILE_THREADS_MAX] = {false};
 	struct mpic_system *systems = calloc(p->nthreads + 1, sizeof(*systems));
 	uint64_t resident_bytes = 0, came = 0;
-	bool good = systems != NULL, here = !p->gone && usage_same_namespace(p->file->pid_namespace);
+	bool good = systems != NULL, stands = false, here = !p->gone && usage_same_namespace(p->file->pid_namespace);
 	for (uint32_t i = 0; good && here && i < p->nthreads; i++)
 		if (p->threads[i].area != NULL)
 			seen[i] = usage_of_area(p, &p->threads[i], last, &systems[i], &resident_bytes);
@@ -242,12 +256,14 @@ static bool put_process(struct sampler *s, struct process *p, uint64_t now_tick,
 			continue;
 		mpic_put_sample_thread(&s->payload, i);
 		good = put_totals(&s->payload, p, i, last || p->gone, &came);
-		put_open(&s->payload, p, i, now_tick, whole, came);
+		stands |= put_open(&s->payload, p, i, now_tick, whole, came);
 		if (!seen[i])
 			continue;
 		put_system(&s->payload, &p->threads[i], &systems[i]);
 		put_counters(&s->payload, &p->threads[i], last);
 	}
+	if (here && stands)
+		put_others(&s->payload, p);
 	free(systems);
 	return good;
 }

@@ -65,6 +65,11 @@ void mpic_put_sample_started(struct buf *out, uint64_t next_serial, const uint32
 	put_record(out, MPIC_SAMPLE_STARTED, all, 1 + (n < MPIC_SAMPLE_STARTED_MAX ? n : MPIC_SAMPLE_STARTED_MAX));
 }
 
+void mpic_put_sample_others(struct buf *out, uint64_t others)
+{
+	PUT(out, MPIC_SAMPLE_OTHERS, others);
+}
+
 void mpic_put_sample_system(struct buf *out, const struct mpic_system *since)
 {
 	PUT(out, MPIC_SAMPLE_SYSTEM, since->cpu_ns, since->wait_ns, since->slices, since->minor_faults,
@@ -182,6 +187,11 @@ static int read_started(const struct mpic_sample_reader *r, struct cursor c, str
 	return item->nstarted <= item->next_serial ? 1 : -EBADMSG;
 }
 
+static int read_others(const struct mpic_sample_reader *r, struct cursor c, struct mpic_sample_item *item)
+{
+	return !r->in_process || rd_varint(&c, &item->others) < 0 || item->others > INT64_MAX ? -EBADMSG : 1;
+}
+
 static int read_memory(struct cursor c, struct mpic_sample_item *item)
 {
 	return rd_varint(&c, &item->used_bytes) < 0 || rd_varint(&c, &item->limit_bytes) < 0 ? -EBADMSG : 1;
@@ -203,6 +213,8 @@ static int read_record(struct mpic_sample_reader *r, uint64_t type, struct curso
 		return r->in_thread ? 1 : -EBADMSG;
 	case MPIC_SAMPLE_SYSTEM:
 		return read_system(r, c, &item->system);
+	case MPIC_SAMPLE_OTHERS:
+		return read_others(r, c, item);
 	case MPIC_SAMPLE_MEMORY:
 		return read_memory(c, item);
 	case MPIC_SAMPLE_COUNTERS:

@@ -26,6 +26,7 @@ enum mpic_sample_type {
 	MPIC_SAMPLE_MEMORY = 7,
 	MPIC_SAMPLE_COUNTERS = 8,
 	MPIC_SAMPLE_STARTED = 9,
+	MPIC_SAMPLE_OTHERS = 10,
 };
 
 #define MPIC_SAMPLE_STARTED_MAX 64u
@@ -69,6 +70,7 @@ struct mpic_sample_item {
 	uint64_t next_serial;	       /* STARTED: of the requests of the thread, and by which signature the last */
 	uint32_t nstarted;	       /* of them were started, the newest first */
 	uint32_t started[MPIC_SAMPLE_STARTED_MAX];
+	uint64_t others; /* OTHERS: threads of the process that have not called MPI, without the MPI library's */
 	uint64_t used_bytes, limit_bytes; /* MEMORY: of the node, behind the head; has no process */
 };
 
@@ -97,6 +99,9 @@ void mpic_put_sample_open(struct buf *out, uint64_t age_ticks, uint32_t sig, con
 void mpic_put_sample_still(struct buf *out);
 /* It is still in a call, which may wait for requests: those that the thread started last. */
 void mpic_put_sample_started(struct buf *out, uint64_t next_serial, const uint32_t *started, uint32_t n);
+/* Behind a process and its threads, one of which is still in a call: how many others the kernel knows of it, where that
+ * changed. */
+void mpic_put_sample_others(struct buf *out, uint64_t others);
 void mpic_put_sample_system(struct buf *out, const struct mpic_system *since);
 void mpic_put_sample_counters(struct buf *out, const struct mpic_counters *since);
 /* Behind the head. */

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 18
+#define SEGFILE_VERSION 19
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
 #define SPILL_SLOT_BYTES (256u << 10)
@@ -133,6 +133,8 @@ static inline uint32_t open_comm_place(uint64_t handle, uint32_t i)
 	return (first + i) & ((1u << OPEN_COMMS_BITS) - 1);
 }
 
+#define SEGFILE_HELPERS_MAX 64u
+
 struct segfile {
 	uint64_t magic; /* stored last, with release order: the file is readable from then on */
 	uint32_t version;
@@ -178,6 +180,11 @@ struct segfile {
 	uint32_t spill_place[SPILL_SEGMENTS_MAX];
 	int32_t any_source, proc_null; /* of this MPI */
 	struct open_comm comms[1u << OPEN_COMMS_BITS];
+	/* Where threads may call MPI at the same time: those that the MPI library started in MPI_Init, as the kernel
+	 * numbers them. */
+	_Atomic uint32_t helpers_known; /* release, after they are written */
+	uint32_t nhelpers;
+	uint32_t helpers[SEGFILE_HELPERS_MAX];
 };
 
 _Static_assert(sizeof(struct segfile) <= SEGFILE_HEAD_BYTES, "the head must fit its place");

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/slurp.h"
 #include "pmpi/fast.h"
+#include "pmpi/helpers.h"
 #include "pmpi/lock.h"
 #include "pmpi/modules.h"
 #include "pmpi/notes.h"
@@ -213,6 +214,8 @@ void process_begin(void)
 	}
 	if (rc < 0)
 		say_no_room(rc);
+	else
+		helpers_begin();
 	errno = saved;
 }
 
@@ -389,6 +392,8 @@ void process_initialized(int rc, int thread_level, uint64_t exit_tick)
 		return;
 	if (models == 1)
 		tables_share(thread_level == MPI_THREAD_MULTIPLE);
+	if (models == 1 && thread_level == MPI_THREAD_MULTIPLE)
+		helpers_note();
 	segfile->thread_level = thread_level;
 	segfile->any_source = MPI_ANY_SOURCE;
 	segfile->proc_null = MPI_PROC_NULL;
@@ -416,6 +421,7 @@ void process_session(int rc, MPI_Session session, uint64_t exit_tick)
 	tables_share(true); /* sessions of one process may be used by several threads */
 	if (models > 1)
 		return;
+	helpers_note();
 	segfile->thread_level = MPI_THREAD_MULTIPLE;
 	if (pmpi.MPI_Group_from_session_pset(session, "mpi://WORLD", &group) == MPI_SUCCESS) {
 		pmpi.MPI_Group_size(group, &segfile->size);

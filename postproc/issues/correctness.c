@@ -171,7 +171,12 @@ void issue_deadlock(const struct analysis *a, struct issue *f)
 	for (uint32_t r = 0; r < a->step->nranks; r++)
 		f->loss_s += a->ranks[r].hung_wait_ns > 0 ? a->ranks[r].open_ns / 1e9 : 0;
 	issue_charge_hung(a, f);
-	snprintf(f->why, sizeof(f->why), "None of them can continue before another one does: the program never ends.");
+	snprintf(
+		f->why, sizeof(f->why),
+		x->cases[0].possible
+			? "None of them can continue before another one does, but by a thread that had not called MPI: "
+			  "MPI_THREAD_MULTIPLE allows that, and whether there was one is not known."
+			: "None of them can continue before another one does: the program never ends.");
 	snprintf(f->next, sizeof(f->next), "%s%s", facing(a->step, &x->cases[0], text, sizeof(text)),
 		 deadlock_advice(a->step, &x->cases[0]));
 }

@@ -148,9 +148,12 @@ char *live_json(const struct snapshot *l)
 	put_ranks(o, l);
 	cJSON_AddBoolToObject(o, "ended", l->over);
 	cJSON_AddBoolToObject(o, "stuck", l->stuck);
-	cJSON *deadlock = json_array(o, "deadlock"), *waited = json_array(o, "waited_for");
+	cJSON *deadlock = json_array(o, "deadlock"), *possible = json_array(o, "deadlock_possible");
+	cJSON *waited = json_array(o, "waited_for");
 	for (size_t i = 0; i < l->cores.at.n && i < DEADLOCKS_MAX; i++)
 		put_deadlock(deadlock, l, &l->cores.at.at[i]);
+	for (size_t i = 0; i < l->possible.at.n && i < DEADLOCKS_MAX; i++)
+		put_deadlock(possible, l, &l->possible.at.at[i]);
 	for (size_t i = 0; i < l->waited_for.n; i++) {
 		const struct live_group *x = &l->waited_for.at[i];
 		cJSON *row = json_row(waited);

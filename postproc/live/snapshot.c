@@ -291,6 +291,7 @@ void snapshot_done(struct snapshot *l)
 		vec_done(&l->waited_for.at[i].ranks);
 	states_of_done(&l->states);
 	cores_done(&l->cores);
+	cores_done(&l->possible);
 	vec_done(&l->nodes);
 	vec_done(&l->node_states);
 	missing_done(&l->missing);

@@ -47,7 +47,8 @@ struct snapshot {
 	struct missing missing;
 	VEC(struct live_rank) ranks;
 	struct states_of states;
-	struct cores cores; /* deadlocks */
+	struct cores cores;    /* deadlocks */
+	struct cores possible; /* where there is none: what is one unless threads that have not called MPI go on */
 	VEC(struct live_group) waited_for;
 	uint64_t sample;     /* the number of the newest */
 	int64_t realtime_ns; /* its time */

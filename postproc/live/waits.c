@@ -57,6 +57,7 @@ static int note_open(struct snapshot *l, uint32_t rank)
 	const struct live_rank *x = &l->ranks.at[rank];
 	struct process *p = l->step.ranks[rank];
 	int code = 0;
+	p->other_threads = x->process->other_threads;
 	for (size_t i = 0; i < p->open.n && code == 0; i++) {
 		struct open_sig *o = &p->open.at[i];
 		const struct live_thread *t = &x->process->threads.at[o->thread];
@@ -141,9 +142,13 @@ int snapshot_waits(struct snapshot *l)
 	for (uint32_t r = 0; r < l->step.nranks && code == 0; r++)
 		code = add_rank(l, &l->states, r);
 	if (code == 0)
+		code = states_note_more(&l->states);
+	if (code == 0)
 		code = graph_make(&l->states.out, &g);
 	if (code == 0)
 		code = cores_find(&g, &l->cores);
+	if (code == 0)
+		code = cores_part(&l->states.out, &l->cores, &l->possible);
 	if (code == 0)
 		code = note_all_waited(l, &g);
 	l->stuck = !l->over && (l->cores.at.n > 0 || nobody_advances(l));

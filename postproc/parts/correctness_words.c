@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define UNLESS ", unless a thread that had not called MPI yet was to let them continue"
+
 static const struct {
 	const char *name, *severity;
 	const char *one, *many; /* what there is of it */
@@ -83,6 +85,15 @@ static bool put_group(const struct step *s, const struct defect *f, char *text, 
 	return true;
 }
 
+/* Of each of its groups nothing more is known. */
+static bool is_possible(const struct defect *f)
+{
+	for (uint32_t i = 0; i < f->ncases; i++)
+		if (!f->cases[i].possible)
+			return false;
+	return f->ncases > 0;
+}
+
 const char *correctness_what(const struct step *s, const struct defect *f, char *text, size_t size)
 {
 	char subject[256], site[256], other[256];
@@ -92,7 +103,8 @@ const char *correctness_what(const struct step *s, const struct defect *f, char 
 	if (!put_group(s, f, subject, sizeof(subject)))
 		snprintf(subject, sizeof(subject), "%" PRIu64 " %s", f->count,
 			 f->count == 1 ? kinds[f->kind].one : kinds[f->kind].many);
-	snprintf(text, size, "%s%s%s%s.", subject, site, two ? ", and" : "", two ? other : "");
+	snprintf(text, size, "%s%s%s%s%s.", subject, site, two ? ", and" : "", two ? other : "",
+		 is_possible(f) ? UNLESS : "");
 	return text;
 }
 

@@ -110,12 +110,17 @@ int open_note_sample(struct process *p, struct open_sig *o, const struct live_no
 static int note_process(struct process *p, const struct live_node *n, const struct live_process *known)
 {
 	int code = 0;
+	size_t noted = 0;
 	for (uint32_t i = 0; i < known->threads.n && i < p->threads.n && code == 0; i++) {
 		const struct live_thread *t = &known->threads.at[i];
 		struct open_sig *o = open_of(p, i);
-		if (t->open && o != NULL && o->enter_ns == enter_tick(n, t))
+		if (t->open && o != NULL && o->enter_ns == enter_tick(n, t)) {
 			code = open_note_sample(p, o, n, t);
+			noted += o->stands;
+		}
 	}
+	if (noted == p->open.n) /* else one of them may have started more since */
+		p->other_threads = known->other_threads;
 	return code;
 }
 

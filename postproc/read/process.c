@@ -103,6 +103,8 @@ static int read_meta(struct process *p, struct budget *kept, const cJSON *meta)
 	p->finalized = strcmp(state, "finalized") == 0;
 	p->aborted = strcmp(state, "aborted") == 0;
 	p->lost = strcmp(state, "lost") == 0;
+	p->thread_level = (int)json_int(meta, "thread_level", 0);
+	p->other_threads = -1;
 	p->overhead_ns = json_number_or(meta, "overhead_ns", NAN);
 	p->recording_ticks = json_number_or(meta, "recording_ticks", NAN);
 	p->inside_ticks = json_number_or(meta, "inside_ticks", NAN);

@@ -168,10 +168,16 @@ static int add_item(struct live_node *live, const struct mpic_sample_item *item)
 		p->seen = true;
 		if (p->ran == 0 || item->state == SAMPLE_RUNNING || item->state == SAMPLE_STARTING)
 			p->ran = live->samples;
-		if (p->first_ns == 0)
+		if (p->first_ns == 0) {
 			p->first_ns = live->realtime_ns;
+			p->other_threads = -1;
+		}
 		p->state = item->state;
 		p->resident_bytes = item->resident_bytes;
+		return 0;
+	}
+	if (item->type == MPIC_SAMPLE_OTHERS) {
+		live->processes.at[item->process].other_threads = (int64_t)item->others;
 		return 0;
 	}
 	if (item->type == MPIC_SAMPLE_MEMORY) {

@@ -42,6 +42,7 @@ struct live_process {
 	int64_t first_ns; /* realtime of the first sample that saw it; 0: none did */
 	enum mpic_sample_state state;
 	uint64_t resident_bytes;
+	int64_t other_threads; /* see mpic_sample.h; -1: not known */
 	VEC(struct live_thread) threads;
 };
 

@@ -191,7 +191,10 @@ struct process {
 	uint32_t exit_order; /* in which it was told of processes */
 	int64_t exit_tick;   /* when it was told; 0: not known */
 	enum end_known end_known;
-	int64_t hung_ns; /* at its end, in which no rank of the step advanced: see ends.h */
+	int64_t hung_ns;       /* at its end, in which no rank of the step advanced: see ends.h */
+	int thread_level;      /* as its MPI library says; 0 also: not known */
+	int64_t other_threads; /* that had not called MPI and are not the library's, when it last stood in a call; -1:
+				* not known */
 	int64_t pid;
 	char *library, *cpus;
 	int cpu;

@@ -538,6 +538,34 @@ int cores_find(struct graph *g, struct cores *ret_cores)
 	return s.code;
 }
 
+static bool any_more(const struct states *s)
+{
+	for (size_t r = 0; r < s->more.n; r++)
+		if (s->more.at[r] != 0)
+			return true;
+	return false;
+}
+
+int cores_part(const struct states *states, struct cores *cores, struct cores *ret_possible)
+{
+	struct graph g = {0};
+	struct cores certain = {0};
+	*ret_possible = (struct cores){0};
+	if (cores->at.n == 0 || !any_more(states))
+		return 0;
+	int code = graph_make_certain(states, &g);
+	if (code == 0)
+		code = cores_find(&g, &certain);
+	graph_done(&g);
+	*ret_possible = *cores;
+	*cores = certain;
+	if (certain.at.n > 0) {
+		cores_done(ret_possible);
+		*ret_possible = (struct cores){0};
+	}
+	return code;
+}
+
 void cores_done(struct cores *c)
 {
 	for (size_t i = 0; i < c->at.n; i++) {

@@ -474,8 +474,9 @@ static void end_ranks(struct graph *g)
 	}
 }
 
-/* A rank with several threads needs one of them; one without can go on. */
-static void make_ranks(struct graph *g)
+/* A rank with several threads needs one of them; one without can go on, and where only what is certain counts so can
+ * one that may have more. */
+static void make_ranks(struct graph *g, bool certain)
 {
 	const struct states *s = g->states;
 	size_t t = 0;
@@ -486,10 +487,11 @@ static void make_ranks(struct graph *g)
 		size_t end = t;
 		while (end < s->threads.n && s->threads.at[end].rank == r)
 			end++;
-		if (end > t + 1)
+		bool more = certain && r < s->more.n && s->more.at[r] != 0, apart = end > t + 1 || more;
+		if (apart && !more)
 			g->nodes.at[r].kind = NODE_ONE;
 		for (; t < end; t++) {
-			g->thread_node[t] = end == g->thread_of[r] + 1 ? r : add_node(g, NODE_FREE);
+			g->thread_node[t] = apart ? add_node(g, NODE_FREE) : r;
 			if (g->thread_node[t] != r)
 				add_edge(g, r, g->thread_node[t]);
 		}
@@ -537,7 +539,7 @@ static void making_done(struct making *m)
 	index_done(&m->group_index);
 }
 
-int graph_make(const struct states *states, struct graph *ret_graph)
+static int make(const struct states *states, bool certain, struct graph *ret_graph)
 {
 	*ret_graph = (struct graph){.states = states, .nranks = states->nranks};
 	struct graph *g = ret_graph;
@@ -547,7 +549,7 @@ int graph_make(const struct states *states, struct graph *ret_graph)
 	if (g->thread_of == NULL || g->thread_node == NULL ||
 	    (states->wants.n > 0 && vec_reach(&g->want_node, states->wants.n - 1) < 0))
 		return -ENOMEM;
-	make_ranks(g);
+	make_ranks(g, certain);
 	g->first_group = (uint32_t)g->nodes.n;
 	note_all(&m);
 	for (uint32_t t = 0; t < states->threads.n && g->code == 0; t++)
@@ -557,6 +559,16 @@ int graph_make(const struct states *states, struct graph *ret_graph)
 	if (g->code == 0)
 		graph_settle(g);
 	return g->code;
+}
+
+int graph_make(const struct states *states, struct graph *ret_graph)
+{
+	return make(states, false, ret_graph);
+}
+
+int graph_make_certain(const struct states *states, struct graph *ret_graph)
+{
+	return make(states, true, ret_graph);
 }
 
 void graph_done(struct graph *g)

@@ -35,6 +35,8 @@ struct graph {
 
 /* Those who can go on are alive. 0 or -ENOMEM; graph_done() in any case. */
 int graph_make(const struct states *states, struct graph *ret_graph);
+/* The same, where those of states.more can go on. */
+int graph_make_certain(const struct states *states, struct graph *ret_graph);
 void graph_done(struct graph *g);
 /* graph_alive.c: the last step of graph_make(). */
 void graph_settle(struct graph *g);
@@ -88,4 +90,7 @@ struct cores {
 uint32_t graph_needs(const struct graph *g, uint32_t thread);
 /* 0 or -ENOMEM; cores_done() in any case. */
 int cores_find(struct graph *g, struct cores *ret_cores);
+/* Of cores stay those that are certain; where none is, all are moved to ret_possible: they hold unless ranks of
+ * states.more go on by threads that have not called MPI yet. 0 or -ENOMEM; cores_done() of both in any case. */
+int cores_part(const struct states *states, struct cores *cores, struct cores *ret_possible);
 void cores_done(struct cores *c);

@@ -38,6 +38,7 @@ void states_done(struct states *s)
 	vec_done(&s->ranks);
 	vec_done(&s->comms);
 	vec_done(&s->uses);
+	vec_done(&s->more);
 }
 
 static void put_rank(struct buf *b, const char *before, uint32_t rank)

@@ -84,6 +84,7 @@ struct states {
 	VEC(int32_t) ranks; /* that wants list */
 	VEC(struct state_comm) comms;
 	VEC(struct state_use) uses;
+	VEC(uint8_t) more; /* by rank: not 0: it may have threads that have not called MPI yet; fewer: nobody else */
 };
 
 /* Add a thread, then its wants: 0 or -ENOMEM. */

@@ -316,7 +316,7 @@ static int64_t began_ns(const struct step *s, const struct states *x, const stru
 	return came_ns > 0 ? came_ns : later(0, s->ranks[c->members.at[0].rank]->last_ns);
 }
 
-static int note(struct stream *st, const struct states *states, const struct core *c)
+static int note(struct stream *st, const struct states *states, const struct core *c, bool possible)
 {
 	const struct step *s = st->step;
 	struct defects *f = &st->shards[0].tally.defects;
@@ -331,6 +331,7 @@ static int note(struct stream *st, const struct states *states, const struct cor
 				.peer = peer,
 				.peer_sig = NONE,
 				.waiting = (uint32_t)c->waiting.n,
+				.possible = possible,
 				.comm = sig->comm == NONE ? NONE : s->comms.at[sig->comm].same};
 	uint32_t other_site = other != NULL && other->open.n > 0 ? other->sigs.at[other->open.at[0].sig].site : NONE;
 	put_members(c, &x);
@@ -379,7 +380,7 @@ static bool is_of_an_error(const struct step *s, const struct states *x, const s
 	return outcome_is_failure(&s->outcome) && s->runtime_ns - began_ns(s, x, c) < ERROR_NS;
 }
 
-static int take(struct stream *st, const struct graph *g, const struct core *c, enum pass pass)
+static int take(struct stream *st, const struct graph *g, const struct core *c, bool possible, enum pass pass)
 {
 	int code = 0;
 	if (pass == PASS_ENDS && is_of_an_error(st->step, g->states, c))
@@ -387,7 +388,7 @@ static int take(struct stream *st, const struct graph *g, const struct core *c, 
 	if (pass == PASS_INSIDE) {
 		note_given_up(st->step, c);
 	} else if (pass == PASS_ENDS || is_of_a_death(st->step, c)) {
-		code = pass == PASS_ENDS ? note(st, g->states, c) : 0;
+		code = pass == PASS_ENDS ? note(st, g->states, c, possible) : 0;
 		keep_all_needs(st->step, g, c);
 	}
 	return code;
@@ -400,20 +401,27 @@ static int find(struct stream *st, bool exact, const struct asking *q)
 					: states_sampled(STATE_END, st->step);
 	struct states_of x;
 	struct graph g = {0};
-	struct cores cores = {0};
+	struct cores cores = {0}, possible = {0};
 	int code = states_of_step(st->step, &from, &x), n = 0;
 	if (!exact)
 		note_standing(st->step);
 	for (uint32_t r = 0; r < st->step->nranks && code == 0; r++)
 		code = exact ? add_rank(st, &x, r, q) : add_sampled(st->step, &x, r, q);
 	if (code == 0)
+		code = states_note_more(&x);
+	if (code == 0)
 		code = graph_make(&x.out, &g);
 	if (code == 0)
 		code = cores_find(&g, &cores);
+	if (code == 0)
+		code = cores_part(&x.out, &cores, &possible);
 	for (size_t i = 0; i < cores.at.n && code == 0; i++)
-		code = take(st, &g, &cores.at.at[i], q->pass);
-	n = cores.at.n > 0;
+		code = take(st, &g, &cores.at.at[i], false, q->pass);
+	for (size_t i = 0; i < possible.at.n && code == 0; i++)
+		code = take(st, &g, &possible.at.at[i], true, q->pass);
+	n = cores.at.n > 0 || possible.at.n > 0;
 	cores_done(&cores);
+	cores_done(&possible);
 	graph_done(&g);
 	states_of_done(&x);
 	return code < 0 ? code : n;

@@ -42,6 +42,7 @@ struct defect_case {
 	uint32_t needs[DEFECT_MEMBERS_MAX]; /* DEADLOCK: each one's; NONE: anybody of several, or it has ended */
 	uint32_t nmembers;		    /* of a cycle, all: more than MAX may be */
 	uint32_t waiting;		    /* DEADLOCK: ranks that wait for these */
+	bool possible;			    /* DEADLOCK: unless threads go on that have not called MPI yet */
 	char until[96];			    /* DEADLOCK: what would let the first go on; empty: not known */
 };
 

@@ -252,3 +252,23 @@ int states_standing(struct states_of *x, uint32_t rank, uint32_t nthreads,
 	}
 	return code;
 }
+
+/* A level at which a thread may call MPI while another one is in a call: MPI_THREAD_MULTIPLE, of the standard's ABI and
+ * of the libraries before it. */
+static bool may_have_more(const struct process *p)
+{
+	return (p->thread_level == 3 || p->thread_level == 4096) && p->other_threads != 0;
+}
+
+int states_note_more(struct states_of *x)
+{
+	const struct step *s = x->step;
+	if (s->nranks > 0 && vec_reach(&x->out.more, s->nranks - 1) < 0)
+		return -ENOMEM;
+	for (size_t t = 0; t < x->out.threads.n; t++) {
+		const struct state *in = &x->out.threads.at[t];
+		if (in->kind != STATE_OVER && s->ranks[in->rank] != NULL)
+			x->out.more.at[in->rank] = may_have_more(s->ranks[in->rank]);
+	}
+	return 0;
+}

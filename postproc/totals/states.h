@@ -53,6 +53,8 @@ int states_standing(struct states_of *x, uint32_t rank, uint32_t nthreads,
 		    bool (*is_there)(void *context, uint32_t rank, uint32_t thread), void *context);
 /* One that is in MPI_Finalize or behind it; surely: all that it sent has come. 0 or -ENOMEM. */
 int states_ended(struct states_of *x, uint32_t rank, bool surely);
+/* Of ranks that are in calls: who may have threads that have not called MPI yet. 0 or -ENOMEM. */
+int states_note_more(struct states_of *x);
 /* With their requests, as far as the tracer keeps of them what was started last. */
 struct states_from states_sampled(enum state_how how, struct step *s);
 /* Waitany or Waitsome, of which no requests are recorded. */

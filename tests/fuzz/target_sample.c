@@ -40,6 +40,9 @@ static void put_again(struct buf *out, const struct mpic_sample_item *x, uint32_
 	case MPIC_SAMPLE_STARTED:
 		mpic_put_sample_started(out, x->next_serial, x->started, x->nstarted);
 		break;
+	case MPIC_SAMPLE_OTHERS:
+		mpic_put_sample_others(out, x->others);
+		break;
 	}
 }
 

@@ -35,6 +35,7 @@ CORES = {
     'ended': ([1], [], 'a message from rank 0 with tag 9'),
     'anybody': ([0, 1, 2, 3], [], 'a message from any rank with tag 0'),
     'threads': ([0, 1, 2, 3], [], 'a message from rank 1 with tag 0'),
+    'alone': ([0, 1, 2, 3], [], 'a message from rank 1 with tag 9'),  # MPI_THREAD_MULTIPLE, of one thread each
     'halo': ([0, 1], [3], 'a message from rank 1 with tag 9'),  # rank 2 has all it needs
 }
 
@@ -162,6 +163,34 @@ def healthy(t, place):
             looks)
 
 
+def late(t, place, program):
+    """What all wait for comes from threads that have not called MPI yet: it may be a deadlock, and is none."""
+    who = place.flavour + ', late: '
+    looks = []
+    with Running(place, 'late', 'env', 'STUCK_SECONDS=6', program, 'late', 'for ever') as out:
+        until(lambda: now(out)[1])
+
+        def look():
+            code, x = now(out)
+            looks.append((code, x['stuck'], x['deadlock']))
+            return x['deadlock_possible'] or {r['state'] for r in x['ranks']} == {'ended'}
+        found, said = until(look), live(out)
+        t.equal(who + 'all who wait for such threads are told', [sorted(d['ranks']) for d in found] if found is not True else [], [[0, 1, 2, 3]])
+        t.check(who + 'so does the terminal', '4 ranks can only continue by a thread that has not called MPI yet' in said[1], said)
+        t.check(who + 'they go on', until(lambda: look() is True), looks)
+    t.equal(who + 'no deadlock was ever told', set(map(str, looks)), {str((0, False, []))})
+
+
+def late_killed(t, place, program):
+    """The same, ended before these threads came to it: the report says the condition."""
+    run = Running(place, 'late-killed', 'env', 'STUCK_SECONDS=1000', program, 'late', 'for ever')
+    with run as out:
+        until(lambda: (now(out)[1] or {}).get('deadlock_possible'))
+    issues = [i for i in run.step.analysis()['issues'] if i['issue'] == 'deadlock']
+    t.check(place.flavour + ', late: the report says what it does not know', len(issues) == 1 and
+            'unless a thread that had not called MPI yet was to let them continue' in issues[0]['what'], issues)
+
+
 def stopped(t, place, program):
     """Whoever is stopped by a signal is said to be, not to compute or to wait, and goes on."""
     who = place.flavour + ', stopped: '
@@ -220,6 +249,8 @@ def main():
                 same_culprits(t, place, program, what)
             computes(t, place, program)
             healthy(t, place)
+            late(t, place, program)
+            late_killed(t, place, program)
             starts(t, place)
             stopped(t, place, program)
             missing(t, place, program)

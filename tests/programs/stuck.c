@@ -90,6 +90,30 @@ static void threads(void)
 	pthread_join(other, NULL);
 }
 
+/* Another thread, which calls MPI for the first time so many seconds later, sends what all wait for. */
+static void *sends_late(void *seconds)
+{
+	sleep((unsigned)strtoul(seconds, NULL, 10));
+	MPI_Send(b, 1, MPI_CHAR, next, 9, MPI_COMM_WORLD);
+	return NULL;
+}
+
+static void late(void)
+{
+	pthread_t other;
+	char *seconds = getenv("STUCK_SECONDS");
+	if (pthread_create(&other, NULL, sends_late, seconds != NULL ? seconds : "0") != 0)
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	MPI_Recv(a, 1, MPI_CHAR, before, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	pthread_join(other, NULL);
+}
+
+/* There could be other threads, and there are none. */
+static void alone(void)
+{
+	MPI_Recv(a, 1, MPI_CHAR, next, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void anybody(void)
 {
 	MPI_Recv(b, 1, MPI_CHAR, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -424,6 +448,8 @@ int main(int argc, char **argv)
 		{"halo", halo},
 		{"three", three},
 		{"threads", threads},
+		{"late", late},
+		{"alone", alone},
 		{"computes", computes},
 		{"others", others},
 		{"probes", probes},
@@ -453,7 +479,7 @@ int main(int argc, char **argv)
 	int provided, began = open(getenv("STUCK_BEGAN") != NULL ? getenv("STUCK_BEGAN") : "", O_CREAT | O_EXCL, 0644);
 	if (began >= 0)
 		close(began);
-	if (argc > 1 && strcmp(argv[1], "threads") == 0)
+	if (argc > 1 && strstr("threads late alone", argv[1]) != NULL)
 		MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
 	else
 		MPI_Init(&argc, &argv);

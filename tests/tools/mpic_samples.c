@@ -93,6 +93,9 @@ static void add_item(struct at *at, const struct mpic_sample_item *item)
 		for (uint32_t i = 0; i < item->nstarted; i++)
 			cJSON_AddItemToArray(list, cJSON_CreateNumber(item->started[i]));
 		break;
+	case MPIC_SAMPLE_OTHERS:
+		cJSON_AddNumberToObject(at->process, "others", (double)item->others);
+		break;
 	}
 }
 

@@ -105,6 +105,7 @@ static void end(void)
 {
 	states_of_done(&l.states);
 	cores_done(&l.cores);
+	cores_done(&l.possible);
 	for (size_t i = 0; i < l.waited_for.n; i++)
 		free(l.waited_for.at[i].ranks.at);
 	vec_done(&l.waited_for);
@@ -133,6 +134,23 @@ Test(live_waits, who_receives_from_one_that_has_left_waits_for_ever, .init = beg
 	cr_assert_eq(look_again(), 1);
 	why_is("rank 0 in MPI_Recv from rank 1, tag 0 for 1.50 s; rank 1 in MPI_Finalize for 1.50 s");
 	ranks[1].state = LIVE_ENDED;
+	cr_assert_eq(look_again(), 1);
+}
+
+/* MPI_THREAD_MULTIPLE: another thread may send, if there is one. */
+Test(live_waits, who_may_have_more_threads_is_in_no_certain_deadlock, .init = begin, .fini = end)
+{
+	is_in(1, 0, RECEIVE);
+	step_processes[1].thread_level = 3;
+	for (int64_t others = -1; others <= 1; others++) {
+		processes[1].other_threads = others;
+		cr_assert_eq(look_again(), others == 0 ? 1 : 0);
+		cr_assert_eq(l.possible.at.n, others == 0 ? 0 : 1);
+	}
+	step_processes[1].thread_level = 2; /* only one at a time, and one is in a call */
+	cr_assert_eq(look_again(), 1);
+	step_processes[1].thread_level = 4096;
+	ranks[1].state = LIVE_ENDED; /* nobody sends behind MPI_Finalize */
 	cr_assert_eq(look_again(), 1);
 }
 

@@ -28,6 +28,7 @@ static void put_all(struct buf *out)
 	mpic_put_sample_thread(out, 3);
 	mpic_put_sample_still(out);
 	mpic_put_sample_started(out, 70, started, 2);
+	mpic_put_sample_others(out, 5);
 }
 
 static int read_all(const void *payload, size_t len_bytes, uint32_t *ret_items)
@@ -73,6 +74,7 @@ Test(mpic_sample, survives_the_round_trip)
 	cr_assert(mpic_sample_next(&r, &i) == 1 && i.type == MPIC_SAMPLE_STILL && i.thread == 3);
 	cr_assert(mpic_sample_next(&r, &i) == 1 && i.type == MPIC_SAMPLE_STARTED && i.next_serial == 70);
 	cr_assert(i.nstarted == 2 && i.started[0] == 7 && i.started[1] == MPIC_SIGS_MAX - 1);
+	cr_assert(mpic_sample_next(&r, &i) == 1 && i.type == MPIC_SAMPLE_OTHERS && i.process == 3 && i.others == 5);
 	cr_assert_eq(mpic_sample_next(&r, &i), 0);
 }
 

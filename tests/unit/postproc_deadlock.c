@@ -55,6 +55,33 @@ Test(postproc_deadlock, two_that_receive_from_each_other_are_named_with_their_ca
 	cJSON_Delete((cJSON *)(uintptr_t)row);
 }
 
+/* The sentence and the reason of the issue. */
+static void told(struct program *p, char ret_what[512], char ret_why[512])
+{
+	cJSON *root = analyse_program(p, 100);
+	const cJSON *row = find_text(root, "issues", "issue", "deadlock");
+	cr_assert_not_null(row);
+	snprintf(ret_what, 512, "%s", cJSON_GetStringValue(node_at(row, "what")));
+	snprintf(ret_why, 512, "%s", cJSON_GetStringValue(node_at(row, "why")));
+	cJSON_Delete(root);
+}
+
+Test(postproc_deadlock, where_another_thread_may_have_been_about_to_help_that_is_said)
+{
+	char what[512], why[512];
+	for (int level = 0; level <= 4; level++) {
+		struct program *p = program_create(2, 1);
+		receives(p, 0, 1);
+		receives(p, 1, 0);
+		program_thread_level(p, 1, level < 4 ? level : 4096);
+		told(p, what, why);
+		cr_expect_eq(strstr(what, "unless a thread that had not called MPI yet was to let them continue") !=
+				     NULL,
+			     level >= 3, "level %d: %s", level, what);
+		cr_expect_eq(strstr(why, "the program never ends") != NULL, level < 3, "level %d: %s", level, why);
+	}
+}
+
 Test(postproc_deadlock, those_who_wait_for_them_are_named_too)
 {
 	struct program *p = program_create(4, 1);

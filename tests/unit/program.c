@@ -60,6 +60,11 @@ uint32_t program_intercomm(struct program *p, const int32_t *left, unsigned nlef
 	return id;
 }
 
+void program_thread_level(struct program *p, unsigned rank, int level)
+{
+	p->rank[rank].thread_level = level;
+}
+
 void program_job(struct program *p, const char *job_id)
 {
 	p->job_id = job_id;

@@ -137,6 +137,8 @@ void program_finalizing(struct program *p, unsigned rank, double at_us, int wait
 /* The rank died in this call: a receive, a send or a collective as c says, or a wait for one request. Since when is
  * told where from_us is not 0. */
 void program_died_in(struct program *p, unsigned rank, struct call c, enum sig_shape shape, uint64_t serial);
+/* As its MPI library says; MPI_THREAD_SINGLE by default. */
+void program_thread_level(struct program *p, unsigned rank, int level);
 void program_job(struct program *p, const char *job_id);
 /* Further members of a node's META, each followed by a comma; the text must live as long as p. */
 void program_node_members(struct program *p, unsigned node, const char *members);

@@ -38,6 +38,7 @@ struct rank_record {
 	bool budget_spent, killed;
 	uint64_t open[8]; /* words of the call in which it died */
 	uint32_t nopen;
+	int thread_level;
 	int status;
 	double processor_wait_us, running_us;
 	double cycles, user_us;

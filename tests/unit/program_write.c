@@ -131,9 +131,9 @@ static void write_meta(struct buf *file, const struct program *p, unsigned rank,
 		   "\"transports\":\"pml test, btl "
 		   "self\",\"exe\":\"/test\",\"argv\":[\"./"
 		   "test\"],\"cpus\":\"%u\",\"cpu\":%u,\"start_tick\":%llu,\"init_exit_tick\":%llu,"
-		   "\"overhead_ns\":50,\"recording_ticks\":10,\"inside_ticks\":30,",
+		   "\"thread_level\":%d,\"overhead_ns\":50,\"recording_ticks\":10,\"inside_ticks\":30,",
 		   1000 + rank, rank, p->ranks, r->killed ? "lost" : "finalized", rank, rank,
-		   (unsigned long long)tick_of(p, rank, 0), (unsigned long long)tick_of(p, rank, 0));
+		   (unsigned long long)tick_of(p, rank, 0), (unsigned long long)tick_of(p, rank, 0), r->thread_level);
 	if (r->finalize_us > 0)
 		buf_printf(&meta, "\"finalize_enter_tick\":%llu,",
 			   (unsigned long long)tick_of(p, rank, r->finalize_us));

@@ -533,3 +533,37 @@ Test(state_graph, long_cycles_take_steps_in_proportion, .timeout = 600)
 	}
 	check_linear(&s, 1, "a ring");
 }
+
+/* Ranks 0 and 1 wait for each other, and so do 2 and 3; 4 waits for 0, 5 for 2. */
+static void two_pairs(struct states *s)
+{
+	static const int32_t from[] = {1, 0, 3, 2, 0, 2};
+	world(s, 6);
+	for (uint32_t r = 0; r < 6; r++) {
+		waits(s, r, 0, STATE_ALL, "MPI_Recv");
+		message(s, from[r], 9);
+	}
+}
+
+Test(state_graph, who_may_have_more_threads_lets_those_go_on_who_need_it_and_nobody_else)
+{
+	for (int more = 0; more < 4; more++) { /* bits: of rank 1, of rank 3 */
+		struct states s;
+		struct found f;
+		struct cores possible;
+		two_pairs(&s);
+		cr_assert_eq(vec_reach(&s.more, 5), 0);
+		s.more.at[1] = more & 1;
+		s.more.at[3] = more >> 1;
+		find(&s, &f);
+		cr_assert_eq(f.cores.at.n, 2);
+		cr_assert_eq(cores_part(&s, &f.cores, &possible), 0);
+		cr_assert_eq(f.cores.at.n, more == 3 ? 0 : more == 0 ? 2 : 1);
+		cr_assert_eq(possible.at.n, more == 3 ? 2 : 0);
+		for (size_t i = 0; i < f.cores.at.n; i++)
+			cr_assert(s.more.at[f.cores.at.at[i].members.at[1].rank] == 0 &&
+				  f.cores.at.at[i].waiting.n == 1);
+		cores_done(&possible);
+		end(&s, &f);
+	}
+}

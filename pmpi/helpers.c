@@ -1,0 +1,45 @@
+/* helpers.c - see helpers.h. In: /proc/self/task.  Out: the segment file. */
+#include "pmpi/helpers.h"
+#include "pmpi/stream.h"
+#include "pmpi/segfile.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+
+static uint32_t before[SEGFILE_HELPERS_MAX], nbefore;
+
+static bool is_of(uint32_t tid, const uint32_t *tids, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (tids[i] == tid)
+			return true;
+	return false;
+}
+
+/* Those that are not in `known`; as many as have room. */
+static uint32_t list(const uint32_t *known, uint32_t nknown, uint32_t tids[SEGFILE_HELPERS_MAX])
+{
+	uint32_t n = 0;
+	DIR *d = opendir("/proc/self/task");
+	for (struct dirent *e; d != NULL && n < SEGFILE_HELPERS_MAX && (e = readdir(d)) != NULL;) {
+		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
+		if (tid != 0 && !is_of(tid, known, nknown))
+			tids[n++] = tid;
+	}
+	if (d != NULL)
+		closedir(d);
+	return n;
+}
+
+void helpers_begin(void)
+{
+	nbefore = list(NULL, 0, before);
+}
+
+/* Where not all that were there before are known, no other one is known to be the library's. */
+void helpers_note(void)
+{
+	if (nbefore > 0 && nbefore < SEGFILE_HELPERS_MAX)
+		segfile->nhelpers = list(before, nbefore, segfile->helpers);
+	atomic_store_explicit(&segfile->helpers_known, 1, memory_order_release);
+}
