@@ -1,5 +1,6 @@
 /* cmd_export.c - `mpitrace export FILE.mpix --to FORMAT -o PATH`: a trace as other tools read it. */
 #include "cli/cli.h"
+#include "cli/losses.h"
 #include "base/units.h"
 #include "reports/export/export.h"
 
@@ -197,6 +198,7 @@ static int export(int argc, char **argv)
 		fprintf(stderr, "mpitrace export: %s\n", e.text);
 		return exit_code(rc);
 	}
+	losses_say("export", o.path);
 	FILE *out = strcmp(o.choice.path, "-") == 0 ? stderr : stdout; /* what is written has the other one */
 	if (o.json)
 		print_json(out, &o, &counts);

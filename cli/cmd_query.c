@@ -4,6 +4,7 @@
 #include "base/json_quote.h"
 #include "base/vec.h"
 #include "cli/cli.h"
+#include "cli/losses.h"
 #include "cli/print.h"
 #include "reports/query/query.h"
 
@@ -254,9 +255,11 @@ static int query(int argc, char **argv)
 	if (rc != EXIT_DONE)
 		return rc;
 	rc = ask(&o, &e);
+	fflush(stdout);
+	if (rc == 0)
+		losses_say("query", o.path);
 	if (rc == 0 || ferror(stdout)) /* main() says that one */
 		return EXIT_DONE;
-	fflush(stdout);
 	fprintf(stderr, "mpitrace query: %s\n", e.text[0] != '\0' ? e.text : strerror(-rc));
 	return exit_code(rc);
 }

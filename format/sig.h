@@ -116,6 +116,13 @@ static inline bool coll_is_neighborhood(enum sig_coll kind)
 	return kind >= COLL_NEIGHBOR && kind <= COLL_NEIGHBOR_ALLTOALLV;
 }
 
+/* Its members' data meet in an operation, which may be the program's. */
+static inline bool coll_reduces(enum sig_coll kind)
+{
+	return kind == COLL_REDUCE || kind == COLL_ALLREDUCE || kind == COLL_REDUCE_SCATTER ||
+	       kind == COLL_REDUCE_SCATTER_BLOCK || kind == COLL_SCAN || kind == COLL_EXSCAN;
+}
+
 static inline bool coll_is_rooted(enum sig_coll kind)
 {
 	return kind == COLL_BCAST || kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_GATHERV ||

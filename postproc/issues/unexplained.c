@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define UNEXPLAINED_SHARE_MIN 0.10
 
@@ -38,7 +39,13 @@ struct place {
 	double ns; /* besides waiting */
 	uint64_t calls, bytes;
 	enum mpix_class class;
+	bool reduces;
 };
+
+static bool reduces(const struct sig *sig)
+{
+	return sig->call.shape == SIG_COLL && coll_reduces(sig->call.coll);
+}
 
 /* By call site; the last one is of calls without. */
 static struct place *places_of(const struct analysis *a, unsigned explained)
@@ -56,6 +63,7 @@ static struct place *places_of(const struct analysis *a, unsigned explained)
 			of[sig->site].calls += sig->calls;
 			of[sig->site].bytes += sig->moved_bytes;
 			of[sig->site].class = class;
+			of[sig->site].reduces |= reduces(sig);
 		}
 	for (size_t i = 0; i < a->tally.waits.rows.n && of != NULL; i++) {
 		const struct wait_row *w = &a->tally.waits.rows.at[i];
@@ -81,6 +89,40 @@ static bool all_judged(const struct step *s)
 		if (s->ranks[r] == NULL || !process_is_whole(s->ranks[r]) || ends_before_its_calls(s->ranks[r]))
 			return false;
 	return true;
+}
+
+static bool calls(const struct step *s, const char *op)
+{
+	for (uint32_t r = 0; r < s->nranks; r++)
+		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->sigs.n; i++)
+			if (s->ranks[r]->sigs.at[i].calls > 0 && strcmp(sig_op(s, &s->ranks[r]->sigs.at[i]), op) == 0)
+				return true;
+	return false;
+}
+
+/* Has the run reductions that end in a wait? */
+static bool starts_reductions(const struct step *s)
+{
+	for (uint32_t r = 0; r < s->nranks; r++)
+		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->sigs.n; i++) {
+			const struct sig *sig = &s->ranks[r]->sigs.at[i];
+			if (reduces(sig) && (sig->call.flags & SIG_STARTS_REQUEST) != 0)
+				return true;
+		}
+	return false;
+}
+
+/* Which of them took the time nobody records: the library calls functions that the program gave it, and waits for
+ * requests that the program completes. */
+static const char *where_it_went(const struct step *s, const struct place *x)
+{
+	bool waits = x->class == MPIX_WAIT;
+	if (waits && calls(s, "MPI_Grequest_start"))
+		return "moving data, the library's own work, or what the program's own requests (MPI_Grequest_start) "
+		       "waited for.";
+	if ((x->reduces || (waits && starts_reductions(s))) && calls(s, "MPI_Op_create"))
+		return "moving data, the library's own work, or the program's own reduction functions (MPI_Op_create).";
+	return "moving data or the library's own work.";
 }
 
 static const char *advice(enum mpix_class class)
@@ -144,8 +186,8 @@ void issue_unexplained(const struct analysis *a, struct issue *f)
 			 of[worst].bytes > 0 ? ", and moved " : "",
 			 of[worst].bytes > 0 ? bytes_text((double)of[worst].bytes, moved) : "");
 		snprintf(f->why, sizeof(f->why),
-			 "No rank was late for these calls as far as is recorded: the time went into moving data or "
-			 "the library's own work.");
+			 "No rank was late for these calls as far as is recorded: the time went into %s",
+			 where_it_went(a->step, &of[worst]));
 		snprintf(f->next, sizeof(f->next), "%s", advice(of[worst].class));
 	}
 	free(of);

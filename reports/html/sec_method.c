@@ -8,7 +8,7 @@ static const struct {
 	{"rank", "One process of the program, by its number in MPI_COMM_WORLD."},
 	{"useful time", "Time of a rank outside of MPI and of the tracer, between MPI_Init and MPI_Finalize."},
 	{"waiting", "The part of a call in which it could not continue because another rank was late. The rest of the "
-		    "call moves data or is the library\xe2\x80\x99s own work."},
+		    "call moves data, or is the work of the library and of functions that the program gave it."},
 	{"call site", "A place in the program\xe2\x80\x99s source from which MPI is called."},
 	{"late sender",
 	 "A receive was there before its message was sent; late receiver is the opposite, of sends that block."},

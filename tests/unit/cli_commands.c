@@ -259,3 +259,31 @@ Test(commands, an_export_says_what_it_wrote)
 	cr_expect_neq(mpitrace("export a.mpix --to csv -o tables"), 0, "it is there already");
 	cr_expect_eq(mpitrace("export a.mpix --to sqlite -o -"), 2, "%s", said);
 }
+
+/* What is printed where, and that it is said once. */
+static bool is_said_once(const char *text)
+{
+	const char *first = strstr(said, text);
+	return first != NULL && strstr(first + 1, text) == NULL;
+}
+
+Test(commands, who_asks_a_trace_that_lost_events_is_told_how_many)
+{
+	static const char told[] = "lost in this trace: 2 of 3 single events; mpitrace show says why\n";
+	struct program *p = program_create(1, 1);
+	for (int i = 0; i < 3; i++) {
+		program_coll(p, 0, (struct call){.op = "MPI_Barrier", .from_us = 10 * i + 10, .to_us = 10 * i + 11});
+		program_budget_spent(p, 0);
+	}
+	program_write(p, dir, 100, -1);
+	program_destroy(p);
+	mpitrace("analyze n0.mpic -o lossy.mpix");
+	cr_expect_eq(mpitrace("query lossy.mpix 'SELECT count(*) AS n FROM events'"), 0);
+	cr_expect(is_said_once(told), "%s", said);
+	cr_expect_eq(mpitrace("query lossy.mpix 'SELECT count(*) AS n FROM events' --json 2>/dev/null"), 0);
+	cr_expect_str_eq(said, "{\"n\":1}\n");
+	cr_expect_eq(mpitrace("export lossy.mpix --to json -o lossy.json"), 0);
+	cr_expect(is_said_once(told), "%s", said);
+	cr_expect_eq(mpitrace("query a.mpix 'SELECT count(*) AS n FROM events'"), 0);
+	cr_expect_null(strstr(said, "lost"), "%s", said);
+}

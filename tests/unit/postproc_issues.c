@@ -420,6 +420,60 @@ Test(issues, that_cost_little_are_no_verdict)
 	cJSON_Delete(root);
 }
 
+/* What the program gave to MPI for it may have taken the time as well; what has no part in these calls not. */
+Test(issues, that_find_no_cause_name_the_functions_of_the_program)
+{
+	static const struct {
+		const char *makes;
+		enum sig_coll coll;
+		const char *why;
+	} cases[] = {
+		{"MPI_Comm_rank", COLL_ALLREDUCE, "into moving data or the library's own work."},
+		{"MPI_Op_create", COLL_ALLREDUCE, "the program's own reduction functions (MPI_Op_create)."},
+		{"MPI_Op_create", COLL_BARRIER, "into moving data or the library's own work."},
+		{"MPI_Grequest_start", COLL_ALLREDUCE, "into moving data or the library's own work."},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct program *p = program_create(4, 1);
+		for (unsigned r = 0; r < 4; r++) {
+			program_words(p, r, (struct call){.op = cases[i].makes, .from_us = 0, .to_us = 1}, SIG_TIME, 0,
+				      NULL, 0);
+			program_coll(p, r,
+				     (struct call){.op = "MPI_Allreduce",
+						   .from_us = 10,
+						   .to_us = 10000,
+						   .peer = SIG_NO_ROOT,
+						   .bytes = 8,
+						   .from_each = 8,
+						   .coll = cases[i].coll,
+						   .line = 7});
+		}
+		cJSON *root = analyse_program(p, 10001);
+		const char *why = text_at(issue(root, "unexplained"), "why");
+		cr_expect(why != NULL && strstr(why, cases[i].why) != NULL, "%s: %s", cases[i].makes, why);
+		cJSON_Delete(root);
+	}
+}
+
+/* A wait ends when the program says so, or when a reduction is over. */
+Test(issues, that_find_no_cause_of_a_wait_name_what_it_may_have_waited_for)
+{
+	for (int generalized = 0; generalized < 2; generalized++) {
+		struct program *p = program_create(1, 1);
+		program_words(p, 0,
+			      (struct call){.op = generalized ? "MPI_Grequest_start" : "MPI_Comm_rank",
+					    .from_us = 0,
+					    .to_us = 1},
+			      SIG_TIME, 0, NULL, 0);
+		program_wait(p, 0, (struct call){.op = "MPI_Wait", .from_us = 10, .to_us = 10000, .line = 7},
+			     (struct done[]){{.serial = 99, .source = -9}}, 1);
+		cJSON *root = analyse_program(p, 10001);
+		const char *why = text_at(issue(root, "unexplained"), "why");
+		cr_expect_eq(strstr(why, "own requests (MPI_Grequest_start)") != NULL, generalized, "%s", why);
+		cJSON_Delete(root);
+	}
+}
+
 /* Eight bytes take no 10 ms, whatever else did. */
 Test(issues, that_blame_moving_data_explain_their_seconds)
 {
