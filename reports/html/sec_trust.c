@@ -92,8 +92,8 @@ static void write_replay(struct page *p)
 		any |= json_item(p->model->issue[i], "gain") != NULL;
 	if (isnan(error) || !any)
 		return;
-	put(p, "<div><dt>Gains, by replay</dt><dd>%s off<small>how far its model is from the recorded run",
-	    fmt_share(error).s);
+	put(p, "<div><dt>Gains, by replay</dt><dd>%s%s off<small>how far its model is from the recorded run",
+	    error > 1 ? "over " : "", fmt_share(fmin(error, 1)).s);
 	if (polls >= POLLS_SEEN)
 		put(p, "; %s of the time are tests of which nothing tells for whom: gains may be larger",
 		    fmt_share(polls).s);
