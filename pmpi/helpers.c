@@ -50,5 +50,6 @@ void helpers_note(void)
 {
 	if (nbefore > 0 && nbefore < SEGFILE_HELPERS_MAX)
 		segfile->nhelpers = list(before, nbefore, segfile->helpers);
+	/* Partner: the agent's acquire load in collect/others.c. */
 	atomic_store_explicit(&segfile->helpers_known, 1, memory_order_release);
 }

@@ -57,7 +57,7 @@ static int get_contents(MPI_Datatype type, MPI_Count nints, MPI_Count naddresses
 
 static int get_name(MPI_Datatype type, char *name, int *len)
 {
-	*len = sprintf(name, "%s", rows[type].name);
+	*len = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", rows[type].name);
 	return MPI_SUCCESS;
 }
 
