@@ -94,5 +94,6 @@ download_of() {
 describe() { # [COMMAND that runs the rest there...]
 	"$@" sh -c '. /etc/os-release
 		first() { "$@" 2>/dev/null | grep -oE "v?[0-9]+[.][0-9.]+[a-z0-9]*" | head -n 1; }
-		echo "$PRETTY_NAME, $(uname -m) | gcc $(${CC:-gcc} -dumpfullversion) | $(PATH=$PATH:/usr/sbin first slurmd -V) | Open MPI $(first ompi_info --version | tr -d v), MPICH $(first mpichversion)"'
+		mpich=$(first mpichversion)
+		echo "$PRETTY_NAME, $(uname -m) | gcc $(${CC:-gcc} -dumpfullversion) | $(PATH=$PATH:/usr/sbin first slurmd -V) | Open MPI $(first ompi_info --version | tr -d v), MPICH ${mpich:-none}"'
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # try.sh - see mpitrace work on this machine: install packages, build, start a private 4-node Slurm, trace a real
 # program, print where the report and the trace are, take the cluster down.
-# In: Debian 12, 13 or unstable, root or sudo.  Out: build-try/results; the installation in /opt/mpitrace-try.
+# In: Debian 12, 13 or unstable, or Ubuntu 24.04; root or sudo.  Out: build-try/results; the installation in /opt/mpitrace-try.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
