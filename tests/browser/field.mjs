@@ -61,6 +61,7 @@ async function testField(browser, t) {
       await set(page, { axes: 'event-time', draw: 'lines', metric: 'share', events: '-init, -finalize' });
       await t.settled(page);
       t.same((await t.drawn(page)).fieldRows, 4, 'events');
+      t.truth(/, of \d+ threads the mean/.test(await note(page)), await note(page));
       await t.shot(page, 'field-lines');
       await set(page, { events: 'nothing like it' });
       await t.settled(page);

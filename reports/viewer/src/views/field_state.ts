@@ -173,11 +173,12 @@ export function fieldWords(f: Field, s: FieldState): string {
   const { metric, cumulative, events } = f.query;
   const of = events.trim() === '' || !METRICS[metric].ofEvents ? '' : ` in ${f.events.length} events like “${events}”`;
   const until = cumulative && METRICS[metric].adds ? ', since the beginning' : '';
+  const mean = f.query.axes === 'event-time' && f.threads > 1 ? `, of ${f.threads} threads the mean` : '';
   const one = (f.query.axes === 'rank-event' || s.draw === 'cloud') && s.sample > 0;
   const when = !one
     ? ''
     : s.since >= 0 && s.since < s.sample - 1
       ? `, samples ${s.since + 1} to ${s.sample}`
       : `, sample ${s.sample}`;
-  return `${METRICS[metric].title}${of}${until}${when}`;
+  return `${METRICS[metric].title}${of}${mean}${until}${when}`;
 }
