@@ -73,7 +73,7 @@ echo "optional $dir/mpitrace.so $places policy=$dir/site/mpitrace.conf" >"$dir/e
 expect 1 'BAD +policy .*site/mpitrace.conf: No such file'
 printf '[defaults]\nlevel = off\n[rule debug]\npartition = debug\nnodes = 1-4\nlevel = events\n' >"$dir/site/mpitrace.conf"
 if [ "$(id -u)" = 0 ]; then # what is not root's is refused
-	expect 0 'ok +policy .*1 rules'
+	expect 0 'ok +policy .*1 rule$'
 	mkdir "$dir/site/conf.d"
 	printf '[rule x]\npartitoin = a\nnodes = 4-2\n' >"$dir/site/conf.d/x.conf"
 	expect 1 'BAD +policy .*x.conf:2: unknown key "partitoin"; did you mean "partition".*x.conf:3: nodes = 4-2'
