@@ -278,7 +278,7 @@ Test(units, one_has_no_plural)
 	expect_fmt(fmt_many(16384, "process"), "16,384 processes");
 	expect_fmt(fmt_many(2, "switch"), "2 switches");
 	expect_fmt(fmt_many(1234567890, "message"), "1,234,567,890 messages");
-	expect_fmt(fmt_many(1234567890123456789, "message"), "1,234,567,890,123,456,768 messages");
+	expect_fmt(fmt_many(1234567890123456768, "message"), "1,234,567,890,123,456,768 messages");
 	expect_fmt(fmt_many(1, "process"), "1 process");
 }
 

@@ -134,10 +134,13 @@ Test(show, a_word_longer_than_a_line_is_cut_into_lines)
 
 Test(show, names_are_ascii_of_a_bounded_length)
 {
-	cr_expect_str_eq(show_name("late_sender", 40, true).s, "late sender");
-	cr_expect_str_eq(show_name("late_sender", 40, false).s, "late_sender");
-	cr_expect_str_eq(show_name("late_sender", 4, false).s, "late");
-	cr_expect_str_eq(show_name("a\033\177~ \xc3\xbc", 40, false).s, "a??~ ??");
+	const struct show_name words = show_name("late_sender", 40, true), name = show_name("late_sender", 40, false),
+			       cut = show_name("late_sender", 4, false),
+			       odd = show_name("a\033\177~ \xc3\xbc", 40, false);
+	cr_expect_str_eq(words.s, "late sender");
+	cr_expect_str_eq(name.s, "late_sender");
+	cr_expect_str_eq(cut.s, "late");
+	cr_expect_str_eq(odd.s, "a??~ ??");
 }
 
 Test(show, without_times_of_threads_the_whole_is_that_of_all_ranks)

@@ -145,7 +145,8 @@ Test(elasticsearch, fates_are_read_one_by_one)
 		cr_expect_eq((int)f.what, want[i], "%zu", i);
 		cr_expect_eq(rc, 0);
 	}
-	cr_expect_str_eq(fate_of(answer, 4, 2, &rc).why, "status 400: t: r");
+	struct publish_fate refused = fate_of(answer, 4, 2, &rc);
+	cr_expect_str_eq(refused.why, "status 400: t: r");
 }
 
 Test(elasticsearch, answer_that_does_not_fit_is_none)

@@ -87,7 +87,7 @@ static void call_since(uint32_t thread, double second)
 
 static bool look_at(struct standstill *s, double second, struct process *p)
 {
-	struct drained_thread threads[THREADS] = {{.area = &areas[0].area}, {NULL}, {.area = &areas[2].area}};
+	struct drained_thread threads[THREADS] = {{.area = &areas[0].area}, {.area = NULL}, {.area = &areas[2].area}};
 	struct segfile file = {.init_exit_tick = 1, .clock_start = {.tick = 2000, .monotonic_ns = 1000}};
 	struct tick_sample now = {.tick = (uint64_t)(second * 2e9), .monotonic_ns = (int64_t)(second * 1e9)};
 	struct process both[2] = {{.gone = true, .file = &file}, *p};
