@@ -156,7 +156,8 @@ Test(show, without_times_of_threads_the_whole_is_that_of_all_ranks)
 	a = cJSON_Parse("{}");
 	cr_expect(isnan(show_whole_s(a)), "not known, and not zero");
 	cr_expect(show_has_events(a));
-	cr_expect_str_eq(show_known(a, "wait_s", seconds_text).s, "not known");
+	const struct fmt unknown = show_known(a, "wait_s", seconds_text);
+	cr_expect_str_eq(unknown.s, "not known");
 	cJSON_Delete(a);
 }
 
