@@ -9,6 +9,7 @@
 #include "format/issues.h"
 #include "postproc/replay/replay.h"
 #include "postproc/stream/waits.h"
+#include "reports/text/gain.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -19,7 +20,6 @@
 #define WHAT_MAX 256u
 #define REACHED_ALL 0.9995 /* 100.0 % */
 #define CALLS_ALL (1 - 1e-12)
-#define POLLS_SEEN 0.01 /* of the time of ranks */
 
 /* One thing that is otherwise, as it was asked for. */
 struct wish {

@@ -173,7 +173,7 @@ struct stream *stream_attach(void)
 	return s;
 }
 
-void streams_end(void)
+void streams_count_left(void)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
 	for (uint32_t i = 0; i < LANES_MAX; i++) {

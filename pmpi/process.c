@@ -454,7 +454,7 @@ void process_finalized(void)
 	if (stream_mine == NULL || --models > 0)
 		return;
 	stream_flush_polls(stream_mine);
-	streams_end();
+	streams_count_left();
 	segfile->end_tick = tick_now();
 	segfile->clock_end = tick_sample();
 	forget();

@@ -136,7 +136,7 @@ struct stream *stream_attach(void) HIDDEN COLD;
 /* Of a new one: its ring, its dictionary, its first segment. False: no room yet, ask again. */
 bool stream_begin(struct stream *s) HIDDEN COLD;
 /* The calls that threads ended in are counted: nobody comes after these. */
-void streams_end(void) HIDDEN COLD;
+void streams_count_left(void) HIDDEN COLD;
 /* Of each thread that has one and is still there. */
 void streams_each(void (*visit)(struct thread_area *area)) HIDDEN COLD;
 

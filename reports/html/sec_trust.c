@@ -2,6 +2,7 @@
  * In: coverage, overhead, clock.  Out: the strip under the verdict; "Partial" in words and colour
  * when it is. */
 #include "reports/html/section.h"
+#include "reports/text/gain.h"
 
 #include <math.h>
 
@@ -79,8 +80,6 @@ static void write_clock(struct page *p)
 		put(p, "; %s times repaired", fmt_count(repaired).s);
 	put(p, "</small></dd></div>\n");
 }
-
-#define POLLS_SEEN 0.01
 
 /* How far off the model of gains is where nothing is changed. */
 static void write_replay(struct page *p)

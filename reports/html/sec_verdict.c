@@ -189,7 +189,8 @@ static void write_lost(struct page *p, const cJSON *issue)
 
 #define OTHERS_MAX 2 /* so that with the first the page opens with three */
 
-static void write_other(struct page *p, const cJSON *issue, size_t number)
+/* number: of its card. follows: from the first one. */
+static void write_other(struct page *p, const cJSON *issue, size_t number, bool follows)
 {
 	const cJSON *site = model_callsite(p->model, json_first(issue, "callsites"));
 	const char *kind = json_text(issue, "issue", "unnamed issue"), *phrase = issue_phrase(kind);
@@ -203,7 +204,7 @@ static void write_other(struct page *p, const cJSON *issue, size_t number)
 	put(p, "</a>");
 	if (loss_s > 0 && of_s > 0 && !is_wrong(issue))
 		put(p, ", <b>%s</b>", fmt_share(loss_s / of_s).s);
-	if (issue_cause_of(p->model->issue, p->model->nissues, issue) > 0)
+	if (follows)
 		put(p, ", which follows from it");
 	else if (gain > 0)
 		put(p, ", gains %s", fmt_share(gain).s);
@@ -226,7 +227,7 @@ static void write_others(struct page *p, const cJSON *main)
 			    (cause > 0 && p->model->issue[cause - 1] != main))
 				continue;
 			put(p, "%s", shown++ == 0 ? "<ul class=\"others\">\n" : "");
-			write_other(p, issue, i + 1);
+			write_other(p, issue, i + 1, follows);
 		}
 	if (shown > 0)
 		put(p, "</ul>\n");

@@ -84,6 +84,8 @@ static int parse_item(enum policy_match match, const char *text, struct policy_i
 		return fail(e, -EINVAL, "has an item with two !");
 	if ((match == POLICY_MATCH_NAME || match == POLICY_MATCH_ANY) && check_name(text, e) < 0)
 		return -EINVAL;
+	if (*text == '"' || *text == '\'')
+		return fail(e, -EINVAL, "has a quote before \"%.64s\": names stand without quotes", text + 1);
 	if (match == POLICY_MATCH_RANGE)
 		return parse_range(text, item)
 			       ? 0

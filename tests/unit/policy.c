@@ -114,6 +114,8 @@ Test(policy, every_error_is_told_with_file_and_line)
 		{"[rule a]\nuser = *, !!root\n", "two !"},
 		{"[rule a]\nprogram = *, !!vasp\n", "two !"},
 		{"[rule a]\nuser = \"alice\"\n", "names stand without quotes"},
+		{"[rule a]\njob_name = \"fluid\"\n", "names stand without quotes"},
+		{"[rule a]\nprogram = 'vasp'\n", "names stand without quotes"},
 		{"[rule a]\nuser = 'alice'\n", "names stand without quotes"},
 		{"[rule a]\npartition = !secret !export\n", "separated by commas"},
 		{"[rule a]\ngroup = a b\n", "separated by commas"},
