@@ -188,7 +188,8 @@ int doctor_policy(const char *file, char *const *facts, int nfacts, bool json)
 		if (!json)
 			print_place(&d, &f);
 	} else {
-		fprintf(stderr, "mpitrace doctor: %u errors: every job would have level off\n", errors.count);
+		fprintf(stderr, "mpitrace doctor: %s: every job would have level off\n",
+			fmt_plain(fmt_many(errors.count, "error")).s);
 	}
 	policy_free(p);
 	policy_facts_done(&f);

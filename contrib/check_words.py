@@ -33,7 +33,7 @@ FORBIDDEN = (
     (r'(?<![\d,.])1 (ranks|nodes|messages|calls|steps|jobs|processes)\b', 'fmt_many()'),
 )
 # Counts that are never 1, or are limits: the rest uses fmt_many(), "plural" or "%s" for the ending.
-PLURAL = re.compile(r'(?:%[-0-9.*]*(?:ll?|z)?[sduf]) (?:ranks|nodes|messages|calls|steps|processes|windows|files|events|bytes|barriers|collectives|iterations|jobs|records|rules|states)\b')
+PLURAL = re.compile(r'(?:%[-0-9.*]*(?:ll?|z)?[sduf]) (?:ranks|nodes|messages|calls|steps|processes|windows|files|events|bytes|barriers|collectives|iterations|jobs|records|rules|states|errors)\b')
 PLURAL_TS = re.compile(r'\$\{count\([^{}]*\)\} (?:ranks|nodes|calls|messages|rows|links|processes|threads|iterations|chunks|samples)\b')
 NEVER_ONE = re.compile(r'limit|more than|longer than|larger than|not a name: 1 to|too few|no intact|or cut|not one|ranks in a|at most|at least|out of memory|too (many|large)|over the|of %|choose smaller|each:|'
                        r'mean of|about %|and %s more|repeat|compared|in the mean|add up|on a node|do not fit|exchange messages|connect all|'

@@ -165,7 +165,8 @@ void policy_job_begin(spank_t sp, const struct config *c)
 	bool wanted = policy_load(c->policy, 0, &p, &errors) < 0 || !policy_is_empty(p);
 	policy_free(p);
 	if (errors.count > 0)
-		sl_error("policy: %u errors: no job is traced on this node until they are corrected", errors.count);
+		sl_error("policy: %u error%s: no job is traced on this node until corrected", errors.count,
+			 errors.count == 1 ? "" : "s");
 	if (!wanted || !sl_number(sp, S_JOB_ID, &job_id))
 		return;
 	take_prolog(&f, sp);
