@@ -116,6 +116,12 @@ static inline bool coll_is_neighborhood(enum sig_coll kind)
 	return kind >= COLL_NEIGHBOR && kind <= COLL_NEIGHBOR_ALLTOALLV;
 }
 
+/* Each member needs all others. */
+static inline bool coll_is_all_for_all(int kind)
+{
+	return kind == COLL_BARRIER || (kind >= COLL_ALLREDUCE && kind <= COLL_REDUCE_SCATTER_BLOCK);
+}
+
 /* Its members' data meet in an operation, which may be the program's. */
 static inline bool coll_reduces(enum sig_coll kind)
 {

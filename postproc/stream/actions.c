@@ -22,8 +22,21 @@ int walk_edge(struct walk *w, struct edge **ret_edge)
 	struct action *x = e != NULL ? add_action(w, ACTION_BEGIN) : NULL;
 	if (x == NULL)
 		return -ENOMEM;
-	*e = (struct edge){.shard = (uint16_t)w->sh->number, .refs = 2};
+	*e = (struct edge){.shard = (uint8_t)w->sh->number, .refs = 2};
 	x->edge = *ret_edge = e;
+	return 0;
+}
+
+int walk_edge_first(struct walk *w, struct edge **ret_edge)
+{
+	int code = walk_edge(w, ret_edge);
+	if (code < 0 || *ret_edge == NULL)
+		return code;
+	struct action *all = w->lane->actions.at, begin = all[w->lane->actions.n - 1];
+	size_t i = w->lane->actions.n - 1;
+	for (; i > 0 && all[i - 1].at == w->at && all[i - 1].kind != ACTION_BEGIN; i--)
+		all[i] = all[i - 1];
+	all[i] = begin;
 	return 0;
 }
 

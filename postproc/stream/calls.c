@@ -285,9 +285,14 @@ static int end_part(struct walk *w, struct part *p, bool in_sweep)
 	if (p->wait == NULL)
 		return -ENOMEM;
 	p->wait->open++;
-	int code = in_sweep ? walk_action(w, p, ACTION_LEAVE) : 0;
+	p->tested = (w->sig->call.flags & SIG_POLLS) != 0;
+	int code = part_needs_others_to_complete(p) && in_sweep ? walk_edge_first(w, &p->edge) : 0;
+	if (code == 0 && in_sweep)
+		code = walk_action(w, p, ACTION_LEAVE);
 	if (code == 0 && p->edge != NULL)
 		code = walk_need(w, &p->need);
+	if (p->need != NULL)
+		p->need->level = coll_is_all_for_all(p->coll);
 	return code == 0 ? collective_leave(w->sh, p) : code;
 }
 

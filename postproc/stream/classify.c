@@ -153,9 +153,13 @@ static int64_t clip(const struct part *p, int64_t until_ns)
 static int all_for_all(struct shard *sh, const struct collective *m, struct part *p, enum wait_state waiting,
 		       enum wait_state completion)
 {
+	bool completes = p->causer.rank != NONE; /* who came last to complete it, and not who came last to start it */
+	const struct arrival *last = completes ? &p->causer : &m->last;
 	int64_t out_ns = m->first_out.rank != NONE ? m->first_out.ns : INT64_MAX;
 	int64_t from = out_ns > p->done.start_ns ? out_ns : p->done.start_ns;
-	int code = wait_note(sh, p->wait, waiting, clip(p, m->last.ns), &m->last, false);
+	int code = wait_note(sh, p->wait, waiting, clip(p, last->ns), last, false);
+	if (code == 0 && completes && last->ns > from)
+		return wait_note(sh, p->wait, completion, p->done.end_ns - last->ns, &NOBODY, false);
 	return code < 0 ? code : wait_note_since(sh, p->wait, completion, p->done.end_ns - from, &m->first_out.at);
 }
 

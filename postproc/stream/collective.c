@@ -224,6 +224,50 @@ static int know_neighbors(struct shard *sh, struct collective *whole)
 	return code == 0 ? place_parts(sh, whole, false) : code;
 }
 
+/* Who came last to complete it, if others can tell: one that had tested before was there all the time. */
+static struct part *last_to_complete(const struct collective *whole)
+{
+	struct part *last = NULL;
+	for (const struct collective *m = whole->sibling; m != NULL; m = m->sibling)
+		for (struct part *p = m->parts; p != NULL; p = p->next) {
+			if (!p->completed || p->tested || p->wait->poll != NULL)
+				return NULL;
+			if (last == NULL || p->done.start_ns > last->done.start_ns ||
+			    (p->done.start_ns == last->done.start_ns && p->rank < last->rank))
+				last = p;
+		}
+	return last;
+}
+
+/* That one came while p was there, which was over soon then: a sign, as with sends (progress.c). */
+static bool waited_for_last(const struct collective *whole, const struct part *p, const struct part *last)
+{
+	int64_t since_ns = p->done.start_ns > whole->last.ns ? p->done.start_ns : whole->last.ns;
+	int64_t before = since_ns - p->done.start_ns; /* it was waited for the last to start it */
+	int64_t waited = last->done.start_ns - since_ns, rest = p->done.end_ns - last->done.start_ns;
+	return p != last && waited > before && rest >= 0 && rest <= waited;
+}
+
+/* Of a nonblocking operation of all with all, who waited for the last to complete it. */
+static int know_completions(struct shard *sh, struct collective *whole)
+{
+	struct part *last = last_to_complete(whole);
+	int code = 0;
+	for (struct collective *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
+		for (struct part *p = m->parts; p != NULL && code == 0; p = p->next) {
+			bool waited =
+				last != NULL && part_needs_others_to_complete(p) && waited_for_last(whole, p, last);
+			if (waited)
+				p->causer = arrival_of(last->rank, &last->done);
+			if (p->need != NULL)
+				code = need_settle(sh, p->need, waited ? edge_share(last->edge) : NULL);
+		}
+	for (struct collective *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
+		for (struct part *p = m->parts; p != NULL && code == 0; p = p->next)
+			code = edge_drop(sh, p->edge);
+	return code;
+}
+
 /* Where the last to come called it from. */
 static uint32_t site_of_last(const struct step *s, const struct collective *whole)
 {
@@ -290,6 +334,8 @@ static int decide(struct shard *sh, struct collective *whole)
 		code = order_parts(sh, whole);
 	if (code == 0 && coll_is_neighborhood((enum sig_coll)whole->coll))
 		code = know_neighbors(sh, whole);
+	if (code == 0 && part_needs_others_to_complete(whole->sibling->parts))
+		code = know_completions(sh, whole);
 	if (code == 0)
 		code = clocks_learn_collective(sh, whole);
 	if (code == 0)

@@ -39,10 +39,13 @@ struct part {
 	uint32_t rank, sig, starter;
 	int16_t coll; /* enum sig_coll, or enum together_kind */
 	bool completed;
-	uint64_t came;	       /* bytes that only partners record */
-	struct arrival causer; /* scans, neighbourhoods: the last to enter of those waited for, or NOBODY */
-	struct edge *edge;     /* neighbourhoods: of its start, until decided */
-	struct need *need;     /* and of its completion */
+	bool tested;   /* by a test it was completed, which does not wait */
+	uint64_t came; /* bytes that only partners record */
+	/* Scans, neighbourhoods: the last to enter of those waited for, or NOBODY. Nonblocking ones of all with all: the
+	 * last to complete it, where that is who was waited for. */
+	struct arrival causer;
+	struct edge *edge; /* until decided: of its start in neighbourhoods, of its completion in those */
+	struct need *need; /* and of its completion */
 };
 
 /* The parts of one collective operation in one shard; at the communicator's owner, of all. */
@@ -68,6 +71,15 @@ struct collective {
 static inline uint64_t collective_hash(uint32_t comm, uint32_t channel, uint32_t k)
 {
 	return index_mix((uint64_t)comm << 32 | channel, 0) + k;
+}
+
+/* A nonblocking operation of all with all, which a library without a progress thread does not end before the last has
+ * come to complete it. */
+static inline bool part_needs_others_to_complete(const struct part *p)
+{
+	bool blocking = p->start.at.at == p->done.at.at && p->start.at.lane == p->done.at.lane &&
+			p->start.at.window == p->done.at.window;
+	return !blocking && coll_is_all_for_all(p->coll);
 }
 
 struct part *collective_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part);

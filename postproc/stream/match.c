@@ -58,7 +58,7 @@ int edge_drop(struct shard *sh, struct edge *e)
 
 struct edge *edge_share(struct edge *e)
 {
-	if (e == NULL || e->refs == UINT8_MAX)
+	if (e == NULL || e->refs == UINT16_MAX)
 		return NULL;
 	e->refs++;
 	return e;

@@ -83,7 +83,7 @@ int edge_late(struct shard *sh, const struct moment *at, struct edge **ret_edge)
 	struct action x = {.at = at->at.at, .kind = ACTION_BEGIN, .edge = e};
 	if (e == NULL || vec_push(&l->actions, x) < 0)
 		return -ENOMEM;
-	*e = (struct edge){.shard = (uint16_t)sh->number, .refs = 2};
+	*e = (struct edge){.shard = (uint8_t)sh->number, .refs = 2};
 	size_t i = l->actions.n - 1;
 	for (; i > 0 && l->actions.at[i - 1].at > x.at; i--)
 		l->actions.at[i] = l->actions.at[i - 1];

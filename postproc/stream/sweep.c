@@ -281,7 +281,7 @@ static bool have(struct sweep *w, struct actor *a, const struct need *n, const s
 {
 	bool matched = n->state == EDGE_KNOWN, begun = matched && n->edge->known;
 	if (begun) {
-		waited_for(w, a, n->edge->ideal, n->edge->step + 1, n->edge->start_ns, &n->edge->path);
+		waited_for(w, a, n->edge->ideal, n->edge->step + !n->level, n->edge->start_ns, &n->edge->path);
 	} else if (n->state != EDGE_NONE && !give_up(w, ev, matched ? GIVE_UP_ONE : GIVE_UP_UNMATCHED)) {
 		if (matched)
 			queue_up(a, &n->edge->waiter);

@@ -41,8 +41,8 @@ struct edge {
 	int64_t start_ns;
 	uint32_t step;	 /* of the call */
 	uint32_t waiter; /* lane plus 1 */
-	uint16_t shard;
-	uint8_t refs;
+	uint16_t refs;
+	uint8_t shard;
 	bool known;
 };
 
@@ -53,6 +53,7 @@ struct need {
 	struct edge *edge;
 	uint8_t state; /* enum edge_state */
 	bool optional; /* what does not come is nothing that is missed */
+	bool level;    /* both leave together: of the same logical step */
 	bool given_up; /* by the sweep, before it was known: whoever comes to know it tells the sweep, which frees it */
 	uint16_t shard;
 };

@@ -26,6 +26,8 @@ static inline uint32_t same_comm(const struct walk *w, uint32_t comm)
  * -ENOMEM. */
 int walk_need(struct walk *w, struct need **ret_need);
 int walk_edge(struct walk *w, struct edge **ret_edge);
+/* The same, before all that the call needs: others may wait for it while it waits. */
+int walk_edge_first(struct walk *w, struct edge **ret_edge);
 int walk_action(struct walk *w, const struct part *p, uint8_t kind);
 /* polls.c: a run of tests or probes in vain; those before the call at hand, which has success, go to its wait; other
  * requests are tested from now on. 0 or -ENOMEM. */

@@ -24,6 +24,8 @@ CASES = {
     'comm_free': [], # none of them waits for others
     'comm_disconnect': [],
     'neighbor': [('MPI_Neighbor_alltoall', 'wait_at_neighbors', 1, 2)],
+    'iallreduce': [('MPI_Wait', 'wait_at_nxn', 0, 2)], # whether rank 1 needs rank 2 is the library's choice
+    'ibarrier': [('MPI_Wait', 'wait_at_barrier', 1, 2)],
     'ineighbor': [('MPI_Wait', 'wait_at_neighbors', 1, 2)],
 }
 

@@ -236,6 +236,26 @@ static void ineighbor(void)
 	neighbors(1);
 }
 
+/* ---- all have started it, and rank 2 computes before it completes it ---- */
+
+static void iallreduce(void)
+{
+	static double mine[100000], ours[100000];
+	MPI_Request r;
+	MPI_Iallreduce(mine, ours, 100000, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r);
+	late_together();
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+	MPI_Barrier(MPI_COMM_WORLD); /* rank 1 may have needed none of it, and left */
+}
+
+static void ibarrier(void)
+{
+	MPI_Request r;
+	MPI_Ibarrier(MPI_COMM_WORLD, &r);
+	late_together();
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -258,6 +278,8 @@ static const struct {
 	{"comm_disconnect", comm_disconnect},
 	{"neighbor", neighbor},
 	{"ineighbor", ineighbor},
+	{"iallreduce", iallreduce},
+	{"ibarrier", ibarrier},
 };
 
 int main(int argc, char **argv)

@@ -138,6 +138,60 @@ Test(waits, takes_a_nonblocking_collective_at_its_completion)
 	cJSON_Delete(root);
 }
 
+/* Three ranks that have all started by 21 us; rank 1 computes until 500. */
+static struct program *late_to_complete(const char *with, const double ends[2])
+{
+	struct program *p = program_create(3, 1);
+	const double from[] = {110, 500, 120}, to[] = {ends[0], 511, ends[1]};
+	for (unsigned r = 0; r < 3; r++) {
+		struct call c = coll("MPI_Iallreduce", COLL_ALLREDUCE, 10 + r, 20 + r, SIG_NO_ROOT);
+		c.flags = SIG_STARTS_REQUEST;
+		program_coll(p, r, c);
+		struct done done = {program_serial(p, r), NO_STATUS, 0, 0, false};
+		struct call complete = {
+			.op = r == 1 ? with : "MPI_Wait", .from_us = from[r], .to_us = to[r], .line = 8};
+		uint64_t words[] = {sig_pair(0, 1)};
+		if (r == 1 && strcmp(with, "MPI_Test") == 0)
+			program_poll(p, 1, (struct call){.op = with, .from_us = 100, .to_us = 490, .line = 8},
+				     SIG_COMPLETE, words, 1, 10, 300);
+		program_wait(p, r, complete, &done, 1);
+	}
+	return p;
+}
+
+Test(waits, a_nonblocking_collective_waits_for_the_last_that_comes_to_complete_it)
+{
+	cJSON *root = analyse_program(late_to_complete("MPI_Wait", (double[]){510, 512}), 1000);
+	cr_expect_float_eq(waited(root, "wait_at_nxn", 0), 390e-6, NEAR);
+	cr_expect_float_eq(waited(root, "wait_at_nxn", 2), 380e-6, NEAR);
+	cr_expect_float_eq(waited(root, "nxn_completion", 2), 2e-6, NEAR);
+	cr_expect_eq(field(find_text(root, "wait_states", "state", "wait_at_nxn"), "causer"), 1);
+	cr_expect_eq(field(find_text(root, "wait_states", "state", "wait_at_nxn"), "count"), 1);
+	cr_expect_eq(field(cJSON_GetArrayItem(node_at(root, "delays.per_rank"), 0), "rank"), 1);
+	cr_expect_float_eq(at_path(root, "delays.waits_s"), 770e-6, NEAR);
+	cr_expect_eq(field(cJSON_GetArrayItem(node_at(root, "critical_path.segments"), 0), "rank"), 1);
+	const cJSON *late = cJSON_GetObjectItem(find_text(root, "callsites", "op", "MPI_Wait"), "lateness");
+	cr_expect_eq(late != NULL ? field(late, "calls") : 0, 3, "they leave together: one step");
+	cJSON_Delete(root);
+}
+
+Test(waits, whose_collective_is_over_before_the_last_comes_or_long_after_did_not_wait_for_it)
+{
+	cJSON *root = analyse_program(late_to_complete("MPI_Wait", (double[]){300, 950}), 1000);
+	cr_expect_eq(waited(root, "wait_at_nxn", 0), 0);
+	cr_expect_eq(waited(root, "wait_at_nxn", 2), 0);
+	cJSON_Delete(root);
+}
+
+/* Who tests is there all the time. */
+Test(waits, nobody_waits_for_one_that_has_tested_for_it)
+{
+	cJSON *root = analyse_program(late_to_complete("MPI_Test", (double[]){510, 512}), 1000);
+	cr_expect_eq(waited(root, "wait_at_nxn", 0), 0);
+	cr_expect_eq(waited(root, "wait_at_nxn", 2), 0);
+	cJSON_Delete(root);
+}
+
 #define TRACING 0.05 /* us a call, in every program of program.h: not useful time */
 
 Test(efficiency, is_what_pop_defines)
