@@ -41,8 +41,8 @@ struct part {
 	bool completed;
 	bool tested;   /* by a test it was completed, which does not wait */
 	uint64_t came; /* bytes that only partners record */
-	/* Scans, neighbourhoods: the last to enter of those waited for, or NOBODY. Nonblocking ones of all with all: the
-	 * last to complete it, where that is who was waited for. */
+	/* Scans, neighbourhoods: the last to enter of those waited for, or NOBODY. Nonblocking ones of all with all:
+	 * the last to complete it, where that is who was waited for. */
 	struct arrival causer;
 	struct edge *edge; /* until decided: of its start in neighbourhoods, of its completion in those */
 	struct need *need; /* and of its completion */
