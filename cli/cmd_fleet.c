@@ -165,7 +165,7 @@ static int clean_up(const struct options *o, struct ingesting *i, int64_t began,
 	return rc;
 }
 
-static int let_go(const struct options *o, struct fleet *f, uint64_t *ret_jobs, struct error *e)
+static int keep_days(const struct options *o, struct fleet *f, uint64_t *ret_jobs, struct error *e)
 {
 	*ret_jobs = 0;
 	return o->keep > 0 ? fleet_keep(f, (int64_t)time(NULL), (unsigned)o->keep, ret_jobs, e) : 0;
@@ -177,10 +177,10 @@ static void print_counts(const struct ingesting *i, const struct ingest_counts *
 		uint64_t n;
 		const char *before, *after;
 	} more[] = {{c->doubtful, " (", " because of their times)"},
-		    {c->late, ", ", " too late: jobs of their day were let go"},
+		    {c->late, ", ", " too late: the jobs of their day have been pruned"},
 		    {i->waiting, ", ", " wait for Slurm's account"},
 		    {c->alerts, ", ", " alerts of steps that hang"},
-		    {gone, "; ", " jobs let go"}};
+		    {gone, "; ", " jobs pruned"}};
 	printf("%llu record%s added, %llu replaced, %llu known already, %llu left out", (unsigned long long)c->added,
 	       c->added == 1 ? "" : "s", (unsigned long long)c->replaced, (unsigned long long)c->known,
 	       (unsigned long long)c->refused + (unsigned long long)unread);
@@ -208,7 +208,7 @@ static int ingest(const struct options *o)
 	struct ingest_counts c = i.g != NULL ? ingest_counts(i.g) : (struct ingest_counts){0};
 	ingest_end(i.g);
 	if (rc == 0)
-		rc = let_go(o, &f, &gone, &e);
+		rc = keep_days(o, &f, &gone, &e);
 	fleet_close(&f);
 	if (rc == 0 && o->remove)
 		rc = clean_up(o, &i, began - SETTLED_S, &e);
@@ -339,10 +339,10 @@ static int prune(const struct options *o)
 		return usage_error("fleet", "prune takes --keep DAYS, and nothing else");
 	int rc = fleet_open(o->db, FLEET_WRITE, &f, &e);
 	if (rc == 0)
-		rc = let_go(o, &f, &gone, &e);
+		rc = keep_days(o, &f, &gone, &e);
 	fleet_close(&f);
 	if (rc == 0)
-		printf("%s let go\n", fmt_plain(fmt_many((double)gone, "job")).s);
+		printf("%s pruned\n", fmt_plain(fmt_many((double)gone, "job")).s);
 	return rc < 0 ? complain(&e) : EXIT_DONE;
 }
 
@@ -354,7 +354,7 @@ static int check(const struct options *o)
 	if (rc == 0)
 		rc = fleet_check(&f, &e);
 	if (rc == 0)
-		printf("%s: whole, %s, %s let go\n", o->db,
+		printf("%s: whole, %s, %s pruned\n", o->db,
 		       fmt_plain(fmt_many(fleet_number(&f, "SELECT count(*) FROM jobs", 0), "job")).s,
 		       fmt_plain(fmt_count(fleet_number(&f, "SELECT jobs FROM let_go", 0))).s);
 	fleet_close(&f);

@@ -181,7 +181,7 @@ static const struct sum {
 	{"jobs", "SELECT count(*) FROM jobs", "SELECT total(core_hours) FROM jobs",
 	 "SELECT total(d.jobs) FROM days d, let_go l WHERE d.day>=l.day",
 	 "SELECT total(d.core_hours) FROM days d, let_go l WHERE d.day>=l.day"},
-	{"jobs that were let go", "SELECT jobs FROM let_go", "SELECT core_hours FROM let_go",
+	{"pruned jobs", "SELECT jobs FROM let_go", "SELECT core_hours FROM let_go",
 	 "SELECT total(d.jobs) FROM days d, let_go l WHERE d.day<l.day",
 	 "SELECT total(d.core_hours) FROM days d, let_go l WHERE d.day<l.day"},
 	{"jobs by how they ended", "SELECT total(jobs) FROM outcomes", "SELECT total(core_hours) FROM outcomes",

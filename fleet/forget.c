@@ -18,7 +18,7 @@ static const char unused_names[] =
 	"FROM"
 	" causes WHERE jobs>0 UNION SELECT build FROM past_versions UNION SELECT mpi FROM past_versions)";
 
-/* Those of their jobs that were let go. */
+/* Those of their jobs that were pruned. */
 #define PAST " FROM days WHERE user=?1 AND day<let_go.day"
 
 /* ?1: the number of the name. ?2: the name. ?3: as a word in a text, with a space on either side. */

@@ -353,7 +353,7 @@ int monday_read(struct fleet *f, int64_t until, struct monday *ret_m, struct err
 	matter_list all = {0};
 	int64_t kept_from = fleet_kept_from(f);
 	if (kept_from > 0 && m.from < kept_from)
-		return fail(e, -ENODATA, "%s: jobs of that week were let go", f->path);
+		return fail(e, -ENODATA, "%s: the jobs of that week have been pruned", f->path);
 	m.jobs = sum_of_week(f, &m, "jobs");
 	m.core_hours = sum_of_week(f, &m, "core_hours");
 	m.not_known = sum_of_week(f, &m, "not_known");
@@ -378,7 +378,7 @@ int64_t monday_last(struct fleet *f, int64_t now)
 {
 	int64_t monday = monday_before(now);
 	int64_t last = (int64_t)fleet_number(f, "SELECT max(day)+1 FROM day_sums", 0) * FLEET_SECONDS_PER_DAY;
-	bool had_some = last > 0 || fleet_kept_from(f) > 0; /* or they were let go, which is said */
+	bool had_some = last > 0 || fleet_kept_from(f) > 0; /* or they were pruned, which is said */
 	return had_some && last < monday ? last : monday;
 }
 

@@ -113,7 +113,7 @@ void put_version(struct fleet_page *g, const char *build, const char *mpi);
 	" j.parallel, i.name, j.loss_core_hours, j.complete, j.user, j.program, j.core_hours-j.idle_core_hours"
 #define JOB_TABLES "jobs j JOIN names u ON u.id=j.user JOIN names p ON p.id=j.program JOIN names i ON i.id=j.issue"
 void put_jobs(struct fleet_page *g, sqlite3_stmt *rows, const char *caption, bool link_all);
-/* From when on single jobs are there, while sums are of all; nothing where no job was let go. */
+/* From when on single jobs are there, while sums are of all; nothing where no job was pruned. */
 void put_kept_from(struct fleet_page *g);
 /* How many jobs nodes and programs were judged by (fleet/samples.h). */
 void put_judged(struct fleet_page *g);
@@ -165,7 +165,7 @@ void page_public(struct fleet_page *g);
 void page_jobs(struct fleet_page *g);
 void page_day(struct fleet_page *g, sqlite3_int64 day);
 void page_job(struct fleet_page *g, sqlite3_int64 id);
-/* In place of the page of one that was let go. */
+/* In place of the page of one that was pruned. */
 void page_job_gone(struct fleet_page *g);
 /* page_users.c: who has least useful time for their hours, a sentence; nothing where nobody stands out. */
 void put_least_useful(struct fleet_page *g);

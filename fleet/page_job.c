@@ -300,7 +300,7 @@ void page_job(struct fleet_page *g, sqlite3_int64 id)
 void page_job_gone(struct fleet_page *g)
 {
 	fleet_begin(g, "Job", PAGE_JOBS);
-	put(&g->p, "<h1>This job is not here any more: it was let go, or a later record took its place.</h1>\n");
+	put(&g->p, "<h1>This job is no longer kept: it was pruned, or a later record replaced it.</h1>\n");
 	put_kept_from(g);
 	fleet_end(g);
 }

@@ -126,7 +126,7 @@ static int exists(struct site *s, const char *sql, sqlite3_int64 id)
 	return rc;
 }
 
-/* Is it the page of a job that was let go? Only who sees all is told. */
+/* Is it the page of a job that was pruned? Only who sees all is told. */
 static bool was_let_go(struct site *s, sqlite3_int64 id)
 {
 	if (s->user != 0 || fleet_kept_from(s->f) == 0)

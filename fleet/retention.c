@@ -1,5 +1,5 @@
 /* retention.c - see retention.h. The sums of days, causes and outcomes are there already, kept by triggers, which leave
- * them alone for jobs of a day that was let go. What these do not say is added up here: whose causes and outcomes they
+ * them alone for jobs of a day that was pruned. What these do not say is added up here: whose causes and outcomes they
  * were, so that a user can be forgotten, and versions and sizes, which a program's page shows. */
 #include "fleet/retention.h"
 
@@ -28,7 +28,7 @@ static const char *const steps[] = {
 };
 
 /* One transaction: its log has the jobs of a day, and pages see a day or do not. */
-static int let_go(struct fleet *f, int64_t day, uint64_t *ret_jobs, struct error *e)
+static int prune(struct fleet *f, int64_t day, uint64_t *ret_jobs, struct error *e)
 {
 	int rc = fleet_run(f, "BEGIN IMMEDIATE", e);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && rc == 0; i++)
@@ -54,7 +54,7 @@ int fleet_keep(struct fleet *f, int64_t now, unsigned days, uint64_t *ret_jobs, 
 	*ret_jobs = 0;
 	while (rc == 0 &&
 	       (day = (int64_t)fleet_number(f, "SELECT min(start)/86400 FROM jobs", (double)first)) < first) {
-		rc = let_go(f, day, &n, e);
+		rc = prune(f, day, &n, e);
 		*ret_jobs += rc == 0 ? n : 0;
 	}
 	/* No job is older, and none that comes late may be. */

@@ -174,7 +174,7 @@ def test_let_go(t, place, of):
     put(db, half(of))
     keep = str((datetime.datetime.now(datetime.timezone.utc).date() - datetime.date(2025, 3, 15)).days)
     run = fleet('prune', '--keep', keep, '--db', db)
-    t.check('jobs of two days go', run.stdout == '{:,} jobs let go\n'.format(2 * 4 * USERS), run)
+    t.check('jobs of two days go', run.stdout == '{:,} jobs pruned\n'.format(2 * 4 * USERS), run)
     sums_are(t, 'when jobs were let go', db, place + '/gone')
     t.equal('the file is whole', fleet('check', '--db', db).returncode, 0)
     for u in range(1, USERS):

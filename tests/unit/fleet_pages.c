@@ -435,7 +435,7 @@ Test(fleet_pages, of_a_job_that_was_let_go_say_where_it_is)
 	cr_expect_eq(page_rc(name, jobs[0].user, &text), -ENOENT);
 	free(text);
 	text = page(name, NULL);
-	cr_expect(strstr(text, "it was let go") != NULL, "%s", text);
+	cr_expect(strstr(text, "it was pruned") != NULL, "%s", text);
 	cr_expect(strstr(text, "mpitrace fleet query \"select * from job_list where start &lt; '2024-10-04'\"") != NULL,
 		  "%s", text);
 	free(text);
