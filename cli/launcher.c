@@ -353,7 +353,7 @@ void launcher_explain(struct launcher *l, int code)
 		print_plain(
 			"mpitrace run: no MPI call of %s came to the tracer: it is not an MPI program, or is linked "
 			"with MPI statically, or loads MPI past preloaded libraries (RTLD_DEEPBIND, dlmopen), or may "
-			"make no files (ulimit -f, a sandbox)\n",
+			"make no files (ulimit -f, a full file system, a sandbox)\n",
 			l->program);
 		return;
 	}

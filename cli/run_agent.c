@@ -26,6 +26,10 @@ void run_agent_start(struct run *r)
 	snprintf(watch, sizeof(watch), "%d", (int)getpid());
 	char *const words[] = {r->self, WORD("collect"), r->stepdir, WORD("--watch"), watch, NULL};
 	fflush(NULL);
+	sigset_t told, before; /* it may be told that all is over before it listens */
+	sigemptyset(&told);
+	sigaddset(&told, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &told, &before);
 	r->agent = fork();
 	if (r->agent == 0) {
 		setsid();		  /* Ctrl-C is for the program */
@@ -33,6 +37,14 @@ void run_agent_start(struct run *r)
 		execv(words[0], words);
 		_exit(127);
 	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Its file says so to whoever comes later, but cannot be made in every directory. */
+static void tell(const struct run *r)
+{
+	if (r->agent > 0)
+		kill(r->agent, SIGUSR1);
 }
 
 static int64_t cpu_time_ns(pid_t pid)
@@ -120,8 +132,10 @@ static void wait_for_agents(struct run *r)
 		r->agent_failed |= end == END_BAD;
 		if (end == END_BAD && access(sealed, F_OK) == 0)
 			return;
-		if (end == END_BAD && i + 1 < AGENTS_MAX)
+		if (end == END_BAD && i + 1 < AGENTS_MAX) {
 			run_agent_start(r);
+			tell(r);
+		}
 	}
 	if (end == END_HANGS)
 		print_plain("mpitrace run: %s: the file system does not answer for %d s: the trace may lack its end\n",
@@ -135,5 +149,6 @@ void run_agent_end(struct run *r)
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600); /* its name is enough */
 	if (fd >= 0)
 		close(fd);
+	tell(r);
 	wait_for_agents(r);
 }

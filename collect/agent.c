@@ -223,10 +223,35 @@ static int drain_all(struct agent *a, bool final)
 
 static bool all_gone(const struct agent *a)
 {
-	for (uint32_t i = 0; i < a->nprocesses; i++)
-		if (!a->processes[i].gone)
+	for (uint32_t i = 0; i < a->nprocesses; i++) /* without a place to drain it to, an end is seen nowhere else */
+		if (!a->processes[i].gone && (a->output.path != NULL || !process_is_over(&a->processes[i])))
 			return false;
 	return true;
+}
+
+static volatile sig_atomic_t told; /* by who started us: the step is over */
+
+static void woken(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	(void)context;
+	told |= info->si_code == SI_USER && info->si_pid == getppid();
+}
+
+/* In a full file system the mark cannot be made, nor where the user has taken the right to. */
+static bool is_told(const char *stepdir)
+{
+	return told || stepdir_has(stepdir, "done");
+}
+
+static void listen_to_starter(void)
+{
+	struct sigaction wake = {.sa_sigaction = woken, .sa_flags = SA_SIGINFO}; /* without SA_RESTART */
+	sigset_t it;
+	sigemptyset(&it);
+	sigaddset(&it, SIGUSR1);
+	sigaction(SIGUSR1, &wake, NULL);
+	sigprocmask(SIG_UNBLOCK, &it, NULL); /* what came before waits */
 }
 
 /* Whose end is that of the step; pid 0: nobody's. */
@@ -237,7 +262,7 @@ struct watched {
 
 static bool step_is_over(const struct agent *a, const struct watched *w)
 {
-	if (stepdir_has(a->stepdir, "done"))
+	if (is_told(a->stepdir))
 		return true;
 	bool left = (w->pid > 0 && process_has_gone(w->pid, w->begun)) || stepdir_is_gone(a->stepdir);
 	return left && all_gone(a);
@@ -304,7 +329,7 @@ static int64_t rest_ns(const struct agent *a, int64_t round_ns, int64_t last_ns)
 
 static void rest(const struct agent *a, int64_t ns)
 {
-	for (; ns > 0 && !stepdir_has(a->stepdir, "done"); ns -= POLL_MAX_NS)
+	for (; ns > 0 && !is_told(a->stepdir); ns -= POLL_MAX_NS)
 		nanosleep(&(struct timespec){0, ns < POLL_MAX_NS ? ns : POLL_MAX_NS}, NULL);
 }
 
@@ -560,11 +585,6 @@ static void forget_unsaid(const char *ranks)
 		unlink(path);
 }
 
-static void woken(int number)
-{
-	(void)number;
-}
-
 int agent_run(const char *stepdir, pid_t watch_pid, bool given, struct error *e)
 {
 	struct agent a = {.note_fd = -1};
@@ -574,11 +594,9 @@ int agent_run(const char *stepdir, pid_t watch_pid, bool given, struct error *e)
 		rc = resume(&a, e);
 	if (rc < 0)
 		return rc;
-	struct sigaction wake = {.sa_handler =
-					 woken}; /* without SA_RESTART: whoever started us says that the step is over */
-	sigaction(SIGUSR1, &wake, NULL);
+	listen_to_starter();
 	signal(SIGXFSZ, SIG_IGN); /* a full quota is an error of write(), recorded in the trace */
-	if (!stepdir_has(stepdir, "done"))
+	if (!is_told(stepdir))
 		set_priority(true);
 	serve(&a, &watched);
 	rc = finish(&a, e);

@@ -73,7 +73,8 @@ void page_monday(struct fleet_page *g)
 	fleet_begin(g, "Monday", PAGE_MONDAY);
 	int rc = monday_read(g->site->f, monday_last(g->site->f, (int64_t)time(NULL)), &m, g->site->e);
 	if (rc == -ENODATA) {
-		put(&g->p, "<div class=\"masthead\"><h1>The jobs of the last week that had any have been pruned.</h1></div>\n");
+		put(&g->p, "<div class=\"masthead\"><h1>The jobs of the last week that had any have been "
+			   "pruned.</h1></div>\n");
 		fleet_end(g);
 		return;
 	}

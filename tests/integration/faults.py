@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from trace import FLAVOURS, Place, Step, Tests
+from trace import FLAVOURS, MPITRACE, Place, Step, Tests, agents_of, processes_in, whole, words_of
 
 FULL = os.environ.get('FULL', '') != ''
 STEPS = 3000
@@ -343,6 +343,48 @@ def removed(t, place, program, plain):
             code == (4 if missing else 0) and counts['finished'] and shown(run) == plain[STEPS], (code, shown(run), counts))
 
 
+def few_inodes(t, place, program, plain):
+    """Where no file can be made any more, the end of the program cannot be marked: it is told."""
+    for inodes in (6, 8, 10):
+        with Tmpfs(place.dir + '/few', 3 << 20, inodes) as mounted:
+            if not mounted:
+                t.skip('%s: %d inodes' % (place.flavour, inodes), 'no tmpfs can be mounted here')
+                continue
+            run = whole([MPITRACE, 'run', '--out', place.dir + '/few/out', '--', program, place.dir + '/c', str(STEPS), '1'], place.env, place.dir)
+            t.equal('%s: %d inodes: the program ends as ever, and mpitrace run with it' % (place.flavour, inodes), (run.returncode, run.stdout), plain[STEPS][:2])
+            t.check('%s: %d inodes: what became of the trace is said' % (place.flavour, inodes), b'mpitrace' in run.stderr, run)
+
+
+def ended(place, seconds):
+    """Whether none works in the place's directory any more."""
+    until = time.monotonic() + seconds
+    while any(True for _ in processes_in(place.dir)) and time.monotonic() < until:
+        time.sleep(0.01)
+    return not any(True for _ in processes_in(place.dir))
+
+
+def orphaned(t, place):
+    """mpitrace run is killed, its agent has no room for a trace: when the program has ended, so does the agent."""
+    program, until, there = place.compile('slurm_phase.c'), place.dir + '/over', place.dir + '/there'
+    with Tmpfs(place.dir + '/few', 3 << 20, 8) as mounted:
+        if not mounted:
+            t.skip('%s: an agent without room, whose mpitrace run is killed, ends with the program' % place.flavour, 'no tmpfs can be mounted here')
+            return
+        run = subprocess.Popen([MPITRACE, 'run', '-n', '2', '--out', place.dir + '/few/out', '--', program, 'until=' + until], cwd=place.dir,
+                               env=dict(place.env, PHASE_FILE=there), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not os.path.exists(there) and run.poll() is None:
+            time.sleep(0.01)
+        agents = list(agents_of(run))
+        run.kill()
+        run.wait()
+        open(until, 'w').close()
+        t.check('%s: an agent without room, whose mpitrace run is killed, ends with the program' % place.flavour, agents and ended(place, 60),
+                [(pid, words_of(pid)) for pid in processes_in(place.dir)])
+        for pid in processes_in(place.dir):
+            os.kill(pid, signal.SIGKILL)
+        ended(place, 10)
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
@@ -351,7 +393,7 @@ def main():
             plain = {n: shown(subprocess.run([program, place.dir + '/c', str(n), '1'], env=place.env, cwd=place.dir,
                                              capture_output=True, timeout=120)) for n in (STEPS, 5 * STEPS, 20 * STEPS)}
             # Most of what these meet is the same under both.
-            cases = (output_full, spool_full, crowd, limits, address_space, cgroup) if FULL or flavour == 'mpich' else (spool_full, cgroup)
+            cases = (output_full, spool_full, few_inodes, crowd, limits, address_space, cgroup) if FULL or flavour == 'mpich' else (spool_full, cgroup)
             cases += (removed,)
             for case in cases:
                 began = time.monotonic()
@@ -359,6 +401,7 @@ def main():
                 print('# %s: %.1f s' % (case.__name__, time.monotonic() - began), flush=True)
             if FULL or flavour == 'mpich':
                 budget(t, place, program)
+                orphaned(t, place)
             if flavour == FLAVOURS[-1]:  # our own calls are the same with all
                 sweep(t, place, program, plain, 'tracer')
                 sweep(t, place, program, plain, 'agent')
