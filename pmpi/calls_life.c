@@ -3,10 +3,12 @@
 
 #include <stdarg.h>
 
-static void init_event(struct call_span *s, uint32_t op, int rc, int level)
+static void init_event(struct call_span *s, bool first, uint32_t op, int rc, int level)
 {
-	if (!span_stop(s, rc))
+	if (!span_stop(s, rc)) {
+		process_unseen(first);
 		return;
+	}
 	process_initialized(rc, level, s->exit);
 	if (stream_mine != NULL)
 		record_time(s, op);
@@ -15,11 +17,13 @@ static void init_event(struct call_span *s, uint32_t op, int rc, int level)
 int wrap_MPI_Init(int *argc, char ***argv)
 {
 	struct call_span s;
-	process_begin();
-	if (!SPAN_BEGIN(&s, OP_MPI_Init)) /* a profiling library goes on */
+	bool first = process_begin();
+	if (!SPAN_BEGIN(&s, OP_MPI_Init)) { /* a profiling library goes on */
+		process_unseen(first);
 		return next.MPI_Init(argc, argv);
+	}
 	int rc = next.MPI_Init(argc, argv);
-	init_event(&s, OP_MPI_Init, rc, MPI_THREAD_SINGLE);
+	init_event(&s, first, OP_MPI_Init, rc, MPI_THREAD_SINGLE);
 	return rc;
 }
 
@@ -35,11 +39,13 @@ static int level_of(int rc, const int *provided)
 int wrap_MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
 	struct call_span s;
-	process_begin();
-	if (!SPAN_BEGIN(&s, OP_MPI_Init_thread)) /* a profiling library goes on */
+	bool first = process_begin();
+	if (!SPAN_BEGIN(&s, OP_MPI_Init_thread)) { /* a profiling library goes on */
+		process_unseen(first);
 		return next.MPI_Init_thread(argc, argv, required, provided);
+	}
 	int rc = next.MPI_Init_thread(argc, argv, required, provided);
-	init_event(&s, OP_MPI_Init_thread, rc, level_of(rc, provided));
+	init_event(&s, first, OP_MPI_Init_thread, rc, level_of(rc, provided));
 	return rc;
 }
 
@@ -102,13 +108,13 @@ int wrap_MPI_Pcontrol(const int level, ...)
 int wrap_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)
 {
 	struct call_span s;
-	process_begin();
+	bool first = process_begin();
 	bool traced = SPAN_BEGIN(&s, OP_MPI_Session_init);
 	int rc = next.MPI_Session_init(info, errhandler, session);
-	if (!traced)
+	if (!traced || !span_stop(&s, rc)) {
+		process_unseen(first);
 		return rc;
-	if (!span_stop(&s, rc))
-		return rc;
+	}
 	process_session(rc, rc == MPI_SUCCESS ? *session : MPI_SESSION_NULL, s.exit);
 	if (stream_mine != NULL)
 		record_time(&s, OP_MPI_Session_init);

@@ -277,22 +277,26 @@ static struct entry *enter(MPI_Comm comm, uint32_t op, const struct entry *paren
 
 void comms_begin_without_world(MPI_Group group)
 {
-	entries = memory_reserve(COMMS_MAX * sizeof(*entries));
+	tables_lock();
 	world_group = group;
+	entries = memory_reserve(COMMS_MAX * sizeof(*entries));
+	tables_unlock();
 }
 
 void comms_begin(void)
 {
 	MPI_Comm parent = MPI_COMM_NULL;
 	int rank = 0;
+	tables_lock();
+	pmpi.MPI_Comm_group(MPI_COMM_WORLD, &world_group);
 	if (entries == NULL)
 		entries = memory_reserve(COMMS_MAX * sizeof(*entries));
-	pmpi.MPI_Comm_group(MPI_COMM_WORLD, &world_group);
 	pmpi.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	enter(MPI_COMM_WORLD, OP_MPI_Init, &none, 0, -1, 1);
 	enter(MPI_COMM_SELF, OP_MPI_Init, &none, 0, -1, mix(2, (uint64_t)rank));
 	if (pmpi.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
 		enter(parent, OP_MPI_Comm_get_parent, &none, 0, -1, 3);
+	tables_unlock();
 }
 
 static struct entry *enter_promised(MPI_Comm comm)

@@ -40,8 +40,8 @@ static bool make_places(void)
 	if (at == MAP_FAILED)
 		return false;
 	madvise(at, bytes, MADV_WIPEONFORK);
+	((struct stream **)at)[LANES_MAX] = at; /* only that it is something counts */
 	places = at;
-	places[LANES_MAX] = at; /* only that it is something counts */
 	return true;
 }
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/slurp.h"
+#include "pmpi/beginning.h"
 #include "pmpi/fast.h"
 #include "pmpi/helpers.h"
 #include "pmpi/lock.h"
@@ -167,6 +168,7 @@ static void leave_parent(void)
 	bool was_on = stream_on;
 	process_is_child();
 	tables_leave();
+	beginning_forget();
 	if (was_on)
 		segfile_leave();
 }
@@ -178,7 +180,27 @@ static void say_no_room(int rc)
 		note_untraced("failed", "no room for what it records: ", strerror(-rc));
 }
 
-void process_begin(void)
+/* MPI_Init and sessions, from before they begin until they are finalised. */
+static atomic_int models;
+
+/* Once in a process's life: what follows nobody else does until MPI is up. */
+static bool begins_first(void)
+{
+	models++; /* who finalises at this time is not the last */
+	bool taken = beginning_take();
+	if (segfile != NULL && taken)
+		beginning_over();
+	return segfile == NULL;
+}
+
+void process_unseen(bool first)
+{
+	models--;
+	if (first)
+		beginning_over();
+}
+
+bool process_begin(void)
 {
 	const char *dir = secure_getenv("MPITRACE_DIR");
 	const char *stack = secure_getenv("MPITRACE_STACK");
@@ -186,8 +208,8 @@ void process_begin(void)
 	int saved = errno;
 	UNCANCELLED;
 
-	if (dir == NULL || segfile != NULL)
-		return;
+	if (dir == NULL || !begins_first())
+		return false;
 	tick_choose();
 	redact_begin(secure_getenv("MPITRACE_REDACT"));
 	int rc = segfile_create(dir);
@@ -199,7 +221,7 @@ void process_begin(void)
 			unsigned long frames = strtoul(stack, NULL, 10);
 			stack_frames = frames < FRAMES_MAX ? (unsigned)frames : FRAMES_MAX;
 		}
-		stream_on = true;
+		__atomic_store_n(&stream_on, true, __ATOMIC_RELEASE); /* partner: the load in span_attach() */
 		pthread_atfork(NULL, NULL, leave_parent);
 		if (stream_attach() == NULL) {
 			forget();
@@ -212,11 +234,14 @@ void process_begin(void)
 			__atomic_store_n(&segfile->magic, SEGFILE_MAGIC, __ATOMIC_RELEASE);
 		}
 	}
-	if (rc < 0)
+	if (rc < 0) {
 		say_no_room(rc);
-	else
+		beginning_over();
+	} else {
 		helpers_begin();
+	}
 	errno = saved;
+	return rc == 0;
 }
 
 static void tables_share(bool share)
@@ -331,26 +356,26 @@ static void calibrate(void)
 	segfile->inside_ticks_m = (uint32_t)(inside_ticks * 1000 / CALIBRATION_CALLS);
 }
 
-/* MPI_Init and sessions that are not finalised yet. */
-static int models;
+static bool up; /* some MPI_Init or MPI_Session_init is through */
 
 /* False: there is nothing to trace. */
-static bool entered(int rc, uint64_t exit_tick)
+static bool entered(int rc, uint64_t exit_tick, bool *ret_first)
 {
 	int len = 0;
 	char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
 	if (stream_mine == NULL)
 		return false;
 	if (rc != MPI_SUCCESS) {
-		if (models == 0) {
+		if (--models == 0 && !up) {
 			forget();
 			segfile_remove();
 			note_untraced("failed", "", "MPI_Init or MPI_Session_init returned an error");
 		}
 		return false;
 	}
-	if (models++ > 0)
+	if (up)
 		return true;
+	*ret_first = up = true;
 	segfile->init_exit_tick = exit_tick;
 	segfile->calls_before_init = calls_before_init;
 	processor_begin(stream_mine->area);
@@ -383,16 +408,12 @@ static void note_parents(void)
 			 strtoul(port, NULL, 10) & 0xffff);
 }
 
-void process_initialized(int rc, int thread_level, uint64_t exit_tick)
+static void begin_world(bool first, int thread_level)
 {
-	int *appnum, found = 0, saved = errno;
-	UNCANCELLED;
-
-	if (!entered(rc, exit_tick))
-		return;
-	if (models == 1)
+	int *appnum, found = 0;
+	if (first)
 		tables_share(thread_level == MPI_THREAD_MULTIPLE);
-	if (models == 1 && thread_level == MPI_THREAD_MULTIPLE)
+	if (first && thread_level == MPI_THREAD_MULTIPLE)
 		helpers_note();
 	segfile->thread_level = thread_level;
 	segfile->any_source = MPI_ANY_SOURCE;
@@ -404,23 +425,26 @@ void process_initialized(int rc, int thread_level, uint64_t exit_tick)
 				  : 0;
 	note_parents();
 	comms_begin();
-	if (models == 1)
+	if (first)
 		calibrate();
+}
+
+void process_initialized(int rc, int thread_level, uint64_t exit_tick)
+{
+	int saved = errno;
+	bool first = false;
+	UNCANCELLED;
+	if (entered(rc, exit_tick, &first))
+		begin_world(first, thread_level);
+	beginning_over();
 	errno = saved;
 }
 
 #ifdef HAVE_MPI_Session_init
 /* Without MPI_Init there is no MPI_COMM_WORLD; the process set of that name has its ranks (MPI 4.0, 11.3.2). */
-void process_session(int rc, MPI_Session session, uint64_t exit_tick)
+static void begin_sessions(MPI_Session session)
 {
-	int saved = errno;
-	UNCANCELLED;
 	MPI_Group group;
-	if (!entered(rc, exit_tick))
-		return;
-	tables_share(true); /* sessions of one process may be used by several threads */
-	if (models > 1)
-		return;
 	helpers_note();
 	segfile->thread_level = MPI_THREAD_MULTIPLE;
 	if (pmpi.MPI_Group_from_session_pset(session, "mpi://WORLD", &group) == MPI_SUCCESS) {
@@ -429,6 +453,19 @@ void process_session(int rc, MPI_Session session, uint64_t exit_tick)
 		comms_begin_without_world(group);
 	}
 	calibrate();
+}
+
+void process_session(int rc, MPI_Session session, uint64_t exit_tick)
+{
+	int saved = errno;
+	bool first = false, entering = false;
+	UNCANCELLED;
+	entering = entered(rc, exit_tick, &first);
+	if (entering)
+		tables_share(true); /* sessions of one process may be used by several threads */
+	if (first)
+		begin_sessions(session);
+	beginning_over();
 	errno = saved;
 }
 #endif

@@ -4,8 +4,10 @@
 #include "pmpi/record.h"
 
 /* Before MPI_Init: read MPITRACE_*, create the segment file, make the first stream. On any failure tracing stays
- * off. */
-void process_begin(void) HIDDEN COLD;
+ * off. True: this call is the first of its process, and others wait until it is through. */
+bool process_begin(void) HIDDEN COLD;
+/* What process_begin() has begun is no call that is recorded. */
+void process_unseen(bool first) HIDDEN COLD;
 /* After MPI_Init returned: rank, size, library, communicators; rc != MPI_SUCCESS gives everything up. */
 void process_initialized(int rc, int thread_level, uint64_t exit_tick) HIDDEN COLD;
 #ifdef HAVE_MPI_Session_init

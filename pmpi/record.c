@@ -1,6 +1,7 @@
 /* record.c - the less frequent recorders of record.h. */
 #include "pmpi/record.h"
 
+#include "pmpi/beginning.h"
 #include "pmpi/modules.h"
 #include "pmpi/fast.h"
 
@@ -29,10 +30,12 @@ bool was_truncated(int rc)
 
 struct stream *span_attach(void)
 {
-	struct stream *s = stream_attach();
+	/* Partner: the release store in process_begin(). */
+	bool on = __atomic_load_n(&stream_on, __ATOMIC_ACQUIRE) && !beginning_shuts_out();
+	struct stream *s = on ? stream_attach() : NULL;
 	if (s == NULL && forked)
 		atomic_fetch_add_explicit(segfile_calls_forked, 1, memory_order_relaxed);
-	else if (s == NULL && stream_on)
+	else if (s == NULL && on && stream_on)
 		atomic_fetch_add_explicit(&segfile->calls_outside, 1, memory_order_relaxed);
 	else if (s == NULL)
 		__atomic_fetch_add(&calls_before_init, 1, __ATOMIC_RELAXED); /* or after MPI_Finalize */

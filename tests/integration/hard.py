@@ -170,6 +170,23 @@ def unseen(t, place):
                 (int(traced.stdout), c['calls_in_callbacks'] + c['messages_in_callbacks'] + c['calls_unclear']), (int(plain.stdout), int(plain.stdout)))
 
 
+def early(t, place):
+    """Threads that use MPI while another brings it up: each call of theirs is recorded, and nothing is said that is not so."""
+    program = place.compile('early.c', '-pthread')
+    for case, times in (('initialized', 8), ('sessions', 8)):
+        who = '%s, early, %s: ' % (place.flavour, case)
+        if case == 'sessions' and place.plain(1, program, case).returncode != 0:
+            t.skip(who + 'as untraced', 'this library cannot')
+            continue
+        seen = []
+        for i in range(times):
+            run = place.traced(1, program, case, name=case + str(i))
+            a = place.analysis(case + str(i))
+            ops, c = operations(a), a['coverage']
+            seen.append((run.returncode, run.stdout, ops.get('MPI_Isend'), ops.get('MPI_Waitall'), c['complete'], c['reasons'], sum(c['unmatched'].values())))
+        t.equal(who + '%d runs: all that was called is there' % times, [x for x in seen if x != (0, b'done\n', 2400, 2400, True, [], 0)], [])
+
+
 def mpi4py(t):
     if subprocess.run(['/usr/bin/python3', '-c', 'import mpi4py.MPI'], capture_output=True).returncode != 0:
         return
@@ -194,6 +211,7 @@ def main():
             first_called_late(t, place)
             no_room(t, place)
             unseen(t, place)
+            early(t, place)
     if shutil.which('mpirun.openmpi'):
         mpi4py(t)
     t.end()
