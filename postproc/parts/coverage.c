@@ -20,6 +20,7 @@ struct shortfall {
 	uint64_t uncounted[UNCOUNTED_ROWS];
 	uint64_t bare;	  /* messages whose words went with an event that was not kept */
 	uint64_t named;	  /* other such calls */
+	bool up_to;	  /* no more than these two: how many of their events were kept is not known */
 	uint64_t crowded; /* calls that differ from all others, where there are too many such */
 	uint32_t missing, killed, unfinished, finalizing, gaps;
 };
@@ -139,16 +140,38 @@ static void tally_unknown(const struct process *p, struct shortfall *t)
 	}
 }
 
-/* The events have taken theirs from it (read/thread.c). */
+/* The events have taken theirs from it (read/thread.c). Where they were passed over they have all that was not lost:
+ * of a process without events all is missing, of others what was lost at most. */
 static void tally_bare(const struct step *s, const struct process *p, struct shortfall *t)
 {
+	uint64_t bare = 0, named = 0, written = 0, lost = 0;
+	for (size_t i = 0; i < p->threads.n; i++) {
+		written += p->threads.at[i].written;
+		lost += p->threads.at[i].lost;
+	}
 	for (size_t i = 0; i < p->sigs.n; i++) {
 		const struct sig *sig = &p->sigs.at[i];
 		if (sig->call.literal_follows && sig->op != NONE && step_is_message(s->ops.at[sig->op]))
-			t->bare += sig->calls;
-		else if (!s->totals && states_is_hidden(s, sig))
-			t->named += sig->calls;
+			bare += sig->calls;
+		else if (states_is_hidden(s, sig))
+			named += sig->calls;
 	}
+	t->bare += s->totals && bare > lost ? lost : bare;
+	t->named += s->totals && named > lost ? lost : named;
+	t->up_to |= s->totals && lost > 0 && written > 0 && bare + named > 0;
+}
+
+static void explain_bare(struct step *s, const struct shortfall *t)
+{
+	const char *up_to = t->up_to ? "up to " : "";
+	if (t->bare > 0)
+		step_reason(s, "of new sizes or tags and so only in the totals, without sizes and partners: %s%s",
+			    up_to, fmt_many((double)t->bare, "message").s);
+	if (t->named > 0)
+		step_reason(
+			s,
+			"of which only number and time are known, because there was no room for what they were: %s%s",
+			up_to, fmt_many((double)t->named, "other call").s);
 }
 
 static void explain_unknown(struct step *s, const struct shortfall *t)
@@ -162,13 +185,7 @@ static void explain_unknown(struct step *s, const struct shortfall *t)
 			    "of more different sizes and tags than an analysis keeps, so that only number and time are "
 			    "known: %s",
 			    fmt_many((double)t->crowded, "call").s);
-	if (t->bare > 0)
-		step_reason(s, "of new sizes or tags and so only in the totals, without sizes and partners: %s",
-			    fmt_many((double)t->bare, "message").s);
-	if (t->named > 0)
-		step_reason(s,
-			    "of which only number and time are known, because there was no room for what they were: %s",
-			    fmt_many((double)t->named, "other call").s);
+	explain_bare(s, t);
 	for (int i = 0; i < UNCOUNTED_ROWS; i++)
 		if (!uncounted_lacks[i] && t->uncounted[i] > 0)
 			step_reason(s, "%s: %s", uncounted_said[i],

@@ -136,17 +136,33 @@ int part_unknown(struct analysis *a)
 /* What was passed over, and calls of which the totals do not tell all. */
 struct passed {
 	uint64_t events, bytes;
-	uint64_t started, coarse, divided;
+	uint64_t started, coarse, messages, divided;
+	uint64_t lost; /* events of which none can be looked at later */
 	uint32_t threaded;
 };
 
-static void add_sig(const struct step *s, const struct sig *sig, struct passed *n)
+/* has_events: what its words do not tell can stand in some. */
+static void add_sig(const struct step *s, const struct sig *sig, bool has_events, struct passed *n)
 {
 	if (!sig->defined)
 		return;
 	n->started += (sig->call.flags & SIG_PERSISTENT) != 0 ? sig->calls : 0;
-	n->coarse += sig->call.literal_follows ? sig->calls : 0;
+	if (sig->call.literal_follows && has_events)
+		*(step_is_message(sig_op_or(s, sig, "")) ? &n->messages : &n->coarse) += sig->calls;
 	n->divided += bytes_need_partners(s, sig) ? sig->calls : 0;
+}
+
+static void add_process(const struct step *s, const struct process *p, struct passed *n)
+{
+	uint64_t written = 0, lost = 0;
+	for (size_t i = 0; i < p->threads.n; i++) {
+		written += p->threads.at[i].written;
+		lost += p->threads.at[i].lost;
+	}
+	for (size_t i = 0; i < p->sigs.n; i++)
+		add_sig(s, &p->sigs.at[i], written > 0 || lost == 0, n);
+	n->events += written;
+	n->lost += lost;
 }
 
 static struct passed passed_over(const struct analysis *a)
@@ -156,14 +172,24 @@ static struct passed passed_over(const struct analysis *a)
 	for (size_t i = 0; i < s->nodes.n; i++)
 		n.bytes += s->nodes.at[i].file.passed_bytes;
 	for (uint32_t r = 0; r < s->nranks; r++) {
-		const struct process *p = s->ranks[r];
-		for (size_t i = 0; p != NULL && i < p->threads.n; i++)
-			n.events += p->threads.at[i].written;
-		for (size_t i = 0; p != NULL && i < p->sigs.n; i++)
-			add_sig(s, &p->sigs.at[i], &n);
+		if (s->ranks[r] != NULL)
+			add_process(s, s->ranks[r], &n);
 		n.threaded += a->ranks[r].threads > 1;
 	}
 	return n;
+}
+
+static void explain_carried(struct step *s, const struct passed *n)
+{
+	const char *kept = n->lost > 0 ? ", as far as these were kept" : "";
+	if (n->coarse > 0)
+		step_reason(s, "%s with all details in the events%s: call sites, partners and bytes are not known yet",
+			    fmt_many((double)n->coarse, "call").s, kept);
+	if (n->messages > 0)
+		step_reason(s,
+			    "%s of new sizes or tags with sizes and partners in the events%s: messages, bytes and "
+			    "calls of communicators are without them",
+			    fmt_many((double)n->messages, "message").s, kept);
 }
 
 void unknown_explain(struct analysis *a)
@@ -178,9 +204,7 @@ void unknown_explain(struct analysis *a)
 	if (n.started > 0)
 		step_reason(s, "%s: only events tell how often they were started; messages and bytes are without them",
 			    fmt_many((double)n.started, "persistent request").s);
-	if (n.coarse > 0)
-		step_reason(s, "%s with all details in the events: call sites, partners and bytes are not known yet",
-			    fmt_many((double)n.coarse, "call").s);
+	explain_carried(s, &n);
 	if (n.divided > 0)
 		step_reason(s,
 			    "%s whose received bytes only their partners record: exact in total, "

@@ -111,6 +111,28 @@ def programs(t, place):
     t.check('files of two steps: the page says so', run.returncode == BAD_INPUT and 'are of different steps' in page_of(step), run)
 
 
+def own_tags(t, place):
+    """More tags than the tracer's table holds: of the others only events have size and partner. They are not missing for that, unless the
+    events are."""
+    program, n = place.compile('own_tags.c'), 100000
+    for name, words, options in (('tags', 'in the events', []), ('tags-profile', 'only in the totals', ['--profile'])):
+        who = '%s under %s' % (name, place.flavour)
+        run = subprocess.run([MPITRACE, 'run', '-n', '1', *options, '--out', place.dir + '/out', '--name', name, '--', program, str(n)],
+                             env=place.env, cwd=place.dir, capture_output=True)
+        step = '%s/step-%s' % (place.dir, name)
+        os.mkdir(step)
+        shutil.copy('%s/out/%s.mpic' % (place.dir, name), step)
+        totals, whole = agrees(t, who, step, STARTED | CARRIED) if name == 'tags' else both(step)
+        is_whole, reasons = name == 'tags', said(totals, 'of new sizes or tags')
+        t.equal(who + ': from totals the trace is as whole as it is', (run.returncode, whole['coverage']['complete'],
+                totals['coverage']['totals_complete'], analyze(step, '--totals').returncode), (0, is_whole, is_whole, DONE if is_whole else PARTIAL))
+        left = [int(x.replace(',', '')) for x in re.findall(r'([\d,]+) messages', ' '.join(reasons))]
+        t.check(who + ': where the sizes and partners of how many messages are is said', len(reasons) == 1 and words in reasons[0] and
+                left == [n - totals['summary']['messages_sent']], (totals['coverage'], totals['summary']))
+        t.equal(who + ': a page from totals is made', (finish(step, '--budget', BUDGET).returncode, is_from_totals(page_of(step))), (LATER, True))
+        t.equal(who + ': and that the trace is partial is in the log if it is', ': partial' in log_of(step), not is_whole)
+
+
 def blocks(data):
     """Kind, offset of the payload and its length, of each."""
     at = 16
@@ -317,6 +339,7 @@ def main():
     for flavour in FLAVOURS:
         with Place(flavour) as place:
             programs(t, place)
+            own_tags(t, place)
     t.end()
 
 

@@ -139,6 +139,92 @@ Test(record, definitions_of_an_unknown_kind_are_left_out_and_counted)
 	cJSON_Delete(root);
 }
 
+/* Of the last ten of twenty messages the tags stand only in the events; of so many of these no event was kept. */
+struct new_tags {
+	unsigned lost;
+	cJSON *whole, *totals;
+};
+
+static struct new_tags analyse_new_tags(unsigned lost)
+{
+	struct program *p = program_create(2, 1);
+	for (unsigned i = 0; i < 20; i++) {
+		struct call c = {.op = "MPI_Send", .from_us = 10 * i + 1, .to_us = 10 * i + 2, .tag = (int)i};
+		for (unsigned r = 0; r < 2; r++) {
+			if (i == 10)
+				program_table_full(p, r);
+			if (i == 20 - lost)
+				program_budget_spent(p, r);
+		}
+		c.peer = 1;
+		program_send(p, 0, c);
+		c.op = "MPI_Recv";
+		c.peer = 0;
+		program_recv(p, 1, c);
+	}
+	char *dir = make_directory();
+	program_write(p, dir, 300, -1);
+	program_destroy(p);
+	struct new_tags x = {lost, analyse(dir), analyse_totals(dir)};
+	remove_directory(dir);
+	return x;
+}
+
+static bool gives_reason(const cJSON *root, const char *reason)
+{
+	const cJSON *one;
+	cJSON_ArrayForEach(one,
+			   node_at(root, "coverage.reasons")) if (strcmp(one->valuestring, reason) == 0) return true;
+	return false;
+}
+
+static void new_tags_done(struct new_tags *x)
+{
+	cJSON_Delete(x->whole);
+	cJSON_Delete(x->totals);
+}
+
+Test(record, tags_that_only_the_events_have_are_not_missing_from_the_trace)
+{
+	struct new_tags x = analyse_new_tags(0);
+	cr_expect(cJSON_IsTrue(node_at(x.whole, "coverage.complete")));
+	cr_expect_eq(at_path(x.whole, "summary.transfers"), 20);
+	cr_expect_eq(cJSON_GetArraySize(node_at(x.whole, "coverage.reasons")), 0);
+	cr_expect(cJSON_IsTrue(node_at(x.totals, "coverage.totals_complete")));
+	cr_expect_eq(at_path(x.totals, "summary.messages_sent"), 10);
+	cr_expect(gives_reason(
+		x.totals, "20 messages of new sizes or tags with sizes and partners in the events: messages, bytes and "
+			  "calls of communicators are without them"));
+	cr_expect_eq(cJSON_GetArraySize(node_at(x.totals, "coverage.reasons")), 2,
+		     "and how many events were passed over");
+	new_tags_done(&x);
+}
+
+Test(record, tags_that_went_with_lost_events_are_missing_from_the_trace)
+{
+	struct new_tags x = analyse_new_tags(4);
+	cr_expect(cJSON_IsFalse(node_at(x.whole, "coverage.complete")));
+	cr_expect(gives_reason(x.whole, "of new sizes or tags and so only in the totals, without sizes and partners: 8 "
+					"messages"));
+	cr_expect(cJSON_IsFalse(node_at(x.totals, "coverage.totals_complete")));
+	cr_expect_eq(at_path(x.totals, "coverage.events_lost"), 8);
+	cr_expect(gives_reason(x.totals,
+			       "of new sizes or tags and so only in the totals, without sizes and partners: up "
+			       "to 8 messages"));
+	new_tags_done(&x);
+}
+
+Test(record, without_any_event_all_new_tags_are_missing_from_the_trace)
+{
+	struct new_tags x = analyse_new_tags(20);
+	const char *reason = "of new sizes or tags and so only in the totals, without sizes and partners: 20 messages";
+	cr_expect(gives_reason(x.whole, reason));
+	cr_expect(gives_reason(x.totals, reason));
+	cr_expect(cJSON_IsFalse(node_at(x.totals, "coverage.totals_complete")));
+	cr_expect_eq(at_path(x.totals, "coverage.events_lost"), 40);
+	new_tags_done(&x);
+}
+
 /* Open MPI leaves the flag of a file's request as it found the memory. */
 Test(record, only_messages_are_cancelled)
 {

@@ -85,6 +85,11 @@ void program_budget_spent(struct program *p, unsigned rank)
 	p->rank[rank].budget_spent = true;
 }
 
+void program_table_full(struct program *p, unsigned rank)
+{
+	p->rank[rank].table_full = true;
+}
+
 void program_processor_wait(struct program *p, unsigned rank, double us)
 {
 	p->rank[rank].processor_wait_us = us;
@@ -184,18 +189,22 @@ static uint32_t sig_id(struct thread_record *r, const uint64_t *words, uint32_t 
 	return r->nsigs++;
 }
 
-/* One call of these words. */
-/* extra: of a run of tests in vain, how many calls, and the ticks in them. */
-static void record_run(struct program *p, unsigned rank, const struct call *c, const uint64_t *words, uint32_t n,
-		       const uint64_t *extra)
+/* Calls of these words: an event, with what is in it beside them. */
+struct run {
+	const uint64_t *words, *extra;
+	uint32_t n, nextra;
+	uint64_t calls;
+};
+
+static void record_run(struct program *p, unsigned rank, const struct call *c, const struct run *run)
 {
 	struct thread_record *t = &p->rank[rank].threads[c->thread];
-	struct mpic_event ev = {.sig = sig_id(t, words, n),
+	struct mpic_event ev = {.sig = sig_id(t, run->words, run->n),
 				.enter_tick = tick_of(p, rank, c->from_us),
 				.exit_tick = tick_of(p, rank, c->to_us)};
-	ev.extra = extra;
-	ev.nextra = extra != NULL ? 2 : 0;
-	t->sigs[ev.sig].total.calls += extra != NULL ? extra[0] : 1;
+	ev.extra = run->extra;
+	ev.nextra = run->nextra;
+	t->sigs[ev.sig].total.calls += run->calls;
 	t->sigs[ev.sig].total.ticks += ev.exit_tick - ev.enter_tick;
 	if ((c->flags & SIG_STARTS_REQUEST) != 0)
 		t->next_serial++;
@@ -214,7 +223,9 @@ static void record_run(struct program *p, unsigned rank, const struct call *c, c
 
 static void record(struct program *p, unsigned rank, const struct call *c, const uint64_t *words, uint32_t n)
 {
-	record_run(p, rank, c, words, n, NULL);
+	const uint64_t coarse[2] = {sig_head((uint16_t)words[0], SIG_TIME, 0, 1, 0, 0), words[1]};
+	struct run known = {words, NULL, n, 0, 1}, literal = {coarse, words, 2, n, 1};
+	record_run(p, rank, c, p->rank[rank].table_full ? &literal : &known);
 }
 
 void program_end_block(struct program *p, unsigned rank, unsigned thread, enum block_fate fate)
@@ -295,7 +306,7 @@ void program_poll(struct program *p, unsigned rank, struct call c, enum sig_shap
 	uint64_t extra[2] = {calls, tick_of(p, rank, c.from_us + inside_us) - tick_of(p, rank, c.from_us)};
 	cr_assert_leq(n, 16);
 	memcpy(all + 2, words, n * sizeof(*words));
-	record_run(p, rank, &c, all, 2 + n, extra);
+	record_run(p, rank, &c, &(struct run){all, extra, 2 + n, 2, calls});
 }
 
 static uint32_t add_object(struct program *p, enum mpic_def_type type, uint32_t comm)

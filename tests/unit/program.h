@@ -64,6 +64,9 @@ void program_coll(struct program *p, unsigned rank, struct call c);
 /* A call with this signature behind operation and address: what another tracer might write. shape may be any number. */
 void program_words(struct program *p, unsigned rank, struct call c, unsigned shape, unsigned kind,
 		   const uint64_t *words, unsigned n);
+/* From here on the tracer's table of the rank has no room: what a call is stands in its event, and totals know only how
+ * often its operation was called there. */
+void program_table_full(struct program *p, unsigned rank);
 /* A run of tests or probes in vain: so many calls, and how long they were in MPI. */
 void program_poll(struct program *p, unsigned rank, struct call c, enum sig_shape shape, const uint64_t *words,
 		  unsigned n, uint64_t calls, double inside_us);

@@ -45,17 +45,31 @@ static void keep(const char *json)
 	}
 }
 
+static cJSON *take(struct postproc_result *result)
+{
+	cJSON *root = cJSON_Parse(result->json);
+	keep(result->json);
+	free(result->json);
+	cr_assert_not_null(root);
+	return root;
+}
+
 cJSON *analyse(const char *dir)
 {
 	struct postproc_result result = {0};
 	struct error e = {0};
 	char *paths[] = {(char *)dir};
 	cr_assert_eq(postproc_analyze(paths, 1, NULL, 2, &result, &e), 0, "%s", e.text);
-	cJSON *root = cJSON_Parse(result.json);
-	keep(result.json);
-	free(result.json);
-	cr_assert_not_null(root);
-	return root;
+	return take(&result);
+}
+
+cJSON *analyse_totals(const char *dir)
+{
+	struct postproc_result result = {0};
+	struct error e = {0};
+	char *paths[] = {(char *)dir};
+	cr_assert_eq(postproc_totals(paths, 1, 2, &result, &e), 0, "%s", e.text);
+	return take(&result);
 }
 
 cJSON *analyse_program(struct program *p, double end_us)

@@ -11,6 +11,8 @@ char *make_directory(void);
 void remove_directory(char *dir);
 /* Analyse a directory; fails the test if that fails. The caller deletes the object. */
 cJSON *analyse(const char *dir);
+/* The same from totals. */
+cJSON *analyse_totals(const char *dir);
 /* Write p, analyse it, destroy p. */
 cJSON *analyse_program(struct program *p, double end_us);
 
