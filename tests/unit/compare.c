@@ -3,6 +3,7 @@
 #include "postproc/compare/compare.h"
 #include "postproc/compare/noise.h"
 #include "base/json.h"
+#include "base/units.h"
 #include "reports/html/html.h"
 #include "tests/unit/html_probe.h"
 
@@ -439,6 +440,22 @@ static char *page_with_diff(const cJSON *diff, const char *analysis)
 	cr_assert_eq(html_report_compared(analysis, diff, out, &e), 0);
 	fclose(out);
 	return page;
+}
+
+Test(compare, a_page_has_the_whole_runs_time_in_both)
+{
+	static const struct call_site sites[] = {{"f", "x.c", 10, 1}, {NULL, NULL, 0, 0}};
+	cJSON *a = analysis_of(sites), *b = analysis_of(sites);
+	cJSON_SetNumberValue(cJSON_GetObjectItem(json_item(b, "efficiency"), "region_s"), 12);
+	char *text = cJSON_PrintUnformatted(b), *page, wanted[256];
+	cJSON *diff = difference(a, b);
+	page = page_with_diff(diff, text);
+	snprintf(wanted, sizeof(wanted), "traced region, once</th><td class=\"n\">%s</td><td class=\"n\">%s</td>",
+		 fmt_time(10).s, fmt_time(12).s);
+	cr_expect_not_null(strstr(page, wanted), "%s", wanted);
+	free(page);
+	free(text);
+	cJSON_Delete(diff);
 }
 
 Test(compare, pages_of_hostile_runs_are_sound)

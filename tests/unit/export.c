@@ -1,6 +1,7 @@
 /* export.c - what leaves a trace: one whose every event is known, in each format that is text, and what is chosen of
  * it. Two ranks: 0 sends to 1, which has waited for it; both meet at a barrier. */
 #include "mpix_trace.h"
+#include "base/cursor.h"
 #include "reports/export/export.h"
 #include "reports/export/format.h"
 #include "reports/export/kinds.h"
@@ -337,6 +338,64 @@ Test(export, paraver_has_states_events_and_communications_in_order_of_time)
 	cr_expect_eq(events, 8, "a begin and an end of each: %lld", events);
 	cr_expect_eq(waiting, 1, "a receive waits for a message");
 	free(text);
+}
+
+#define FIELDS 64
+
+/* A message of protocol buffers, each field by its number: a value, or bytes. */
+struct message {
+	uint64_t value[FIELDS];
+	struct span bytes[FIELDS];
+};
+
+static struct message message_of(struct span bytes)
+{
+	struct message m = {{0}, {{NULL, 0}}};
+	struct cursor c = cursor_over(bytes.data, bytes.len_bytes);
+	uint64_t key = 0, value = 0;
+	while (cursor_left(&c) > 0) {
+		cr_assert_eq(rd_varint(&c, &key), 0);
+		cr_assert_lt(key >> 3, FIELDS);
+		cr_assert_eq((key & 7) == 1 ? rd_u64(&c, &value) : rd_varint(&c, &value), 0);
+		m.value[key >> 3] = value;
+		if ((key & 7) == 2)
+			cr_assert_eq(rd_bytes(&c, value, &m.bytes[key >> 3]), 0);
+	}
+	return m;
+}
+
+/* Numbers of fields: tests/integration/perfetto.proto. */
+Test(export, perfetto_has_a_begin_and_an_end_of_each_slice)
+{
+	static const struct {
+		uint64_t ns, type, track, name;
+	} want[] = {{1000000, 1, 1, 1}, {1100000, 2, 1, 0}, {2000000, 1, 1, 3}, {2500000, 2, 1, 0},
+		    {500000, 1, 3, 2},	{1150000, 2, 3, 0}, {2100000, 1, 3, 3}, {2500000, 2, 3, 0}};
+	char path[256];
+	size_t n = 0;
+	snprintf(path, sizeof(path), "%s/p.pftrace", test_directory());
+	struct export_choice all = everything(path);
+	export_to("perfetto", &all);
+	struct buf b = slurp(path_of("p.pftrace"));
+	struct cursor file = cursor_over(b.data, b.len_bytes);
+	while (cursor_left(&file) > 0) {
+		uint64_t key = 0, len_bytes = 0;
+		struct span bytes = {NULL, 0};
+		cr_assert(rd_varint(&file, &key) == 0 && key == (1 << 3 | 2));
+		cr_assert(rd_varint(&file, &len_bytes) == 0 && rd_bytes(&file, len_bytes, &bytes) == 0);
+		struct message packet = message_of(bytes), event = message_of(packet.bytes[11]);
+		cr_expect_eq(packet.value[10], 1, "all of one sequence");
+		if (packet.bytes[11].data == NULL)
+			continue;
+		cr_assert_lt(n, sizeof(want) / sizeof(want[0]));
+		cr_expect_eq(packet.value[8], want[n].ns, "slice %zu: %lu", n, packet.value[8]);
+		cr_expect_eq(event.value[9], want[n].type, "slice %zu: %lu", n, event.value[9]);
+		cr_expect_eq(event.value[11], want[n].track, "slice %zu: %lu", n, event.value[11]);
+		cr_expect_eq(event.value[10], want[n].name, "slice %zu: %lu", n, event.value[10]);
+		n++;
+	}
+	cr_expect_eq(n, sizeof(want) / sizeof(want[0]), "%zu", n);
+	buf_done(&b);
 }
 
 Test(export, a_directory_that_is_there_is_left_as_it_is)

@@ -311,6 +311,20 @@ Test(html, cells_that_look_alike_have_no_scale_of_colours)
 	free(page);
 }
 
+Test(html, between_nodes_and_switches_each_kind_of_traffic_has_a_map)
+{
+	static const char *const kinds[] = {"Point-to-point", "Collectives, by what they move",
+					    "One-sided, from where the data lay"};
+	cJSON *root = root_of("halo_issues.json");
+	char *page = page_of_root(root);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		expect_said(page, "<b>%s</b>bytes between sender (row) and receiver (column), nodes<", kinds[i]);
+		expect_said(page, "<b>%s</b>bytes between sender (row) and receiver (column), switches<", kinds[i]);
+	}
+	free(page);
+	cJSON_Delete(root);
+}
+
 Test(html, issues_stand_before_tables)
 {
 	static const char *const order[] = {"<h1>",	   "Coverage",	"id=\"issues\"", "id=\"efficiency\"",

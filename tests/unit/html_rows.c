@@ -54,3 +54,14 @@ Test(html, the_bar_and_the_row_of_a_rank_have_no_more_waiting_than_mpi)
 	cr_expect(has(RANK(",\"wait_s\":7"), "<rect class=\"wait\""));
 	cr_expect_not(has(RANK(",\"wait_s\":7"), "<td class=\"n\">7.00\xc2\xa0s</td><td class=\"n\">"));
 }
+
+#define SITES(ids) \
+	"{\"callsites\":[{\"id\":0,\"op\":\"MPI_Send\"}],\"issues\":[{\"issue\":\"late_sender\",\"what\":\"Late.\"," \
+	"\"callsites\":[" ids "]}]}"
+
+Test(html, of_an_issues_call_sites_five_are_shown_and_others_counted)
+{
+	cr_expect_not(has(SITES("0,0,0,0,0"), "<br>and "));
+	cr_expect(has(SITES("0,0,0,0,0,0"), "<br>and 1 more</dd>"));
+	cr_expect(has(SITES("0,0,0,0,0,0,0"), "<br>and 2 more</dd>"));
+}

@@ -42,3 +42,14 @@ Test(html_words, calls_of_a_job_that_runs_may_well_return)
 	cr_expect(page_says(lost, "In calls that never returned: "));
 	cr_expect(page_says(lost, "Calls that never returned took "));
 }
+
+#define ENDED(issue) \
+	"{\"issues\":[{\"issue\":\"" issue "\",\"severity\":\"high\",\"what\":\"Rank 1 is gone. Others wait.\"}]}"
+
+Test(html_words, how_the_program_ended_is_the_headline)
+{
+	cr_expect(page_says(ENDED("death"), "<h1>Rank 1 is gone.</h1>"));
+	cr_expect(page_says(ENDED("deadlock"), "<h1>Rank 1 is gone.</h1>"));
+	cr_expect(page_says(ENDED("unfinished"), "<h1>Rank 1 is gone.</h1>"));
+	cr_expect_not(page_says(ENDED("late_sender"), "<h1>Rank 1 is gone."));
+}

@@ -292,6 +292,28 @@ Test(windows, the_group_of_a_post_is_named_in_the_ranks_of_the_world)
 	}
 }
 
+Test(windows, a_test_waits_for_everybody_in_vain_or_not)
+{
+	MPI_Win win;
+	int flag;
+	begin();
+	CALL(MPI_Win_create, values, 40, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	for (int i = 0; i < 3; i++)
+		CALL(MPI_Win_test, win, &flag);
+	const struct traced *t = traced_end();
+	cr_assert_eq(traced_count(t, "MPI_Win_test"), 2, "those in vain are one event");
+	for (unsigned i = 0; i < 2; i++) {
+		const struct traced_call *test = traced_call(t, "MPI_Win_test", i);
+		cr_expect_eq(test->sig.rma, RMA_WAIT);
+		cr_expect_eq(test->sig.object, traced_def(t, MPIC_DEF_WINDOW, 0)->id);
+		cr_expect_eq(test->sig.peer, SIG_ANY);
+		cr_expect_eq(test->sig.assertion, 0);
+		cr_expect_eq(test->sig.lock_type, 0);
+		cr_expect_eq((test->sig.flags & SIG_POLLS) != 0, i == 0);
+	}
+	cr_expect_eq(traced_call(t, "MPI_Win_test", 0)->extra[0], 2);
+}
+
 /* ---- collectives ---- */
 
 Test(collectives, of_a_root_say_what_goes_to_and_comes_from_each)

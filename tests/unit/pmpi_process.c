@@ -3,6 +3,7 @@
 #include "traced.h"
 
 #include "pmpi/library.h"
+#include "pmpi/record.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -189,6 +190,42 @@ Test(process, a_call_site_lies_in_a_module_that_is_named)
 	cr_expect_eq(memcmp(of->name.data, exe, strlen(exe)), 0);
 	cr_expect_gt(of->build_id.len_bytes, 0);
 	cr_expect_eq(t->file->modules_missing, 0);
+}
+
+/* Code in a section of its own, which is taken for a library. */
+extern const char __start_layer[] __attribute__((visibility("hidden")));
+extern const char __stop_layer[] __attribute__((visibility("hidden")));
+
+static __attribute__((noinline, section("layer"))) uintptr_t layers_barrier(int (*barrier)(MPI_Comm))
+{
+	barrier(MPI_COMM_WORLD);
+	return (uintptr_t)__builtin_return_address(0);
+}
+
+/* As a rule behind it in memory. */
+static __attribute__((noinline, section("program"))) uintptr_t call_layer(int (*barrier)(MPI_Comm))
+{
+	uintptr_t caller = layers_barrier(barrier);
+	__asm__ volatile(""); /* no tail call */
+	return caller;
+}
+
+/* There may be two: of mpif.h and of mpi_f08. */
+Test(process, a_call_through_a_fortran_layer_is_that_of_who_called_the_layer)
+{
+	uintptr_t caller[2];
+	traced_begin(MPI_THREAD_SINGLE);
+	mpi_hull_begin = (uintptr_t)__start_layer;
+	mpi_hull_len = (uintptr_t)(__stop_layer - __start_layer);
+	for (int i = 0; i < 2; i++) {
+		mpi_code_begin[i] = mpi_hull_begin;
+		mpi_code_len[i] = mpi_hull_len;
+		caller[i] = call_layer((int (*)(MPI_Comm))traced_wrapper("MPI_Barrier"));
+		mpi_code_len[i] = 0;
+	}
+	const struct traced *t = traced_end();
+	for (unsigned i = 0; i < 2; i++)
+		cr_expect_eq(traced_call(t, "MPI_Barrier", i)->sig.address, caller[i], "layer %u", i);
 }
 
 Test(process, of_redacted_paths_hosts_and_arguments_names_stay)

@@ -175,6 +175,14 @@ Test(policy_files, what_is_no_file_is_refused_and_never_waited_for)
 	refused("f.conf: is not a regular file");
 }
 
+/* A process's memory is a regular file; nothing is to be read at its beginning. */
+Test(policy_files, what_cannot_be_read_is_refused_for_that_reason)
+{
+	cr_assert_eq(symlink("/proc/self/mem", file), 0);
+	cr_assert_eq(load(), -EIO);
+	cr_assert_not_null(strstr(errors.first.text, strerror(EIO)), "%s", errors.first.text);
+}
+
 Test(policy_files, more_files_than_the_limit_are_refused)
 {
 	char name[64];

@@ -549,3 +549,19 @@ Test(record, useful_time_is_never_below_zero)
 	cr_expect_eq(at_path(root, "overhead.share"), 1);
 	cJSON_Delete(root);
 }
+
+/* MPI_Init and MPI_Finalize, in which all wait, are in none of it. */
+Test(record, the_share_of_mpi_whose_waiting_nobody_knows_is_of_all_ranks)
+{
+	static const struct {
+		const char *op;
+		double to_us;
+	} calls[] = {{"MPI_Buffer_detach", 40}, {"MPI_Comm_rank", 20}, {"MPI_Comm_rank", 20}};
+	struct program *p = program_create(3, 1);
+	for (unsigned r = 0; r < 3; r++)
+		program_words(p, r, (struct call){.op = calls[r].op, .from_us = 10, .to_us = calls[r].to_us}, SIG_TIME,
+			      0, NULL, 0);
+	cJSON *root = analyse_program(p, 100);
+	cr_expect_float_eq(at_path(root, "coverage.mpi_without_waits"), 30.0 / (30 + 10 + 10), 1e-6);
+	cJSON_Delete(root);
+}

@@ -174,6 +174,27 @@ Test(warden, a_directory_that_others_may_write_or_own_is_refused)
 	cr_expect_lt(spool_open(below("link"), "live", true, &e), 0, "nor by a detour");
 }
 
+static uint64_t room_of(int step_fd, uint32_t ntasks)
+{
+	struct spool_room room = {.own_mount = true, .node_bytes = 1ull << 40, .ntasks = ntasks};
+	uint64_t bytes = 0;
+	if (spool_mount(spool, live_fd, step_fd, &room, USER, GROUP, &bytes, NULL) < 0)
+		cr_skip_test("needs to mount");
+	spool_unmount(step_fd);
+	return bytes;
+}
+
+Test(warden, where_nobody_knows_how_many_tasks_come_there_is_room_for_many)
+{
+	char run[SPOOL_NAME_MAX];
+	int fd = spool_make_step(live_fd, 77, 0, USER, GROUP, run, NULL);
+	cr_assert_geq(fd, 0);
+	uint64_t two = room_of(fd, 2), one = room_of(fd, 1);
+	cr_expect_eq(two - one, SPOOL_TASK_BYTES);
+	cr_expect_gt(room_of(fd, 0), two);
+	close(fd);
+}
+
 static int count_name(int dir_fd, const char *name, void *context)
 {
 	(void)dir_fd;
@@ -433,6 +454,91 @@ Test(warden, a_child_that_somebody_waits_for_is_no_longer_idle)
 	cr_expect_lt(waitpid(pid, NULL, 0), 0, "it has been reaped");
 }
 
+/* A child that has a session, and in it one who writes that file when they see that the child is gone. */
+static pid_t child_with_a_witness(const char *file)
+{
+	int ready[2];
+	char byte;
+	cr_assert_eq(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		int alive[2];
+		if (setsid() < 0 || pipe(alive) != 0)
+			_exit(1);
+		if (fork() == 0) {
+			close(alive[1]);
+			(void)!write(ready[1], "y", 1);
+			(void)!read(alive[0], &byte, 1);
+			close(open(file, O_WRONLY | O_CREAT, 0600));
+		}
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	cr_assert_eq(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+Test(warden, of_a_child_that_is_ended_nobody_sees_the_end)
+{
+	for (int i = 0; i < 5; i++)
+		child_kill(child_with_a_witness(below("seen")));
+	cr_expect_not(there(below("seen")));
+}
+
+/* A process with a mount namespace of its own, in which there is a file system on <dir>/ranks; it stays until it is
+ * killed. */
+static pid_t holder_of_mount(const char *dir)
+{
+	char ranks[600], byte;
+	int ready[2];
+	cr_assert_eq(pipe(ready), 0);
+	snprintf(ranks, sizeof(ranks), "%s/ranks", dir);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+		    mount("theirs", ranks, "tmpfs", 0, "size=1M") != 0)
+			_exit(1);
+		(void)!write(ready[1], "y", 1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		cr_skip_test("needs to mount");
+	close(ready[0]);
+	return pid;
+}
+
+static bool is_mounted_for(pid_t pid, const char *dir)
+{
+	char path[600];
+	struct stat above, here;
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, dir);
+	cr_assert_eq(stat(path, &above), 0);
+	snprintf(path, sizeof(path), "/proc/%d/root%s/ranks", pid, dir);
+	cr_assert_eq(stat(path, &here), 0);
+	return above.st_dev != here.st_dev;
+}
+
+Test(warden, what_is_mounted_in_a_jobs_namespace_is_unmounted_there)
+{
+	char run[SPOOL_NAME_MAX], path[64];
+	const char *dir = below("spool/live/77.0/step-0");
+	close(spool_make_step(live_fd, 77, 0, USER, GROUP, run, NULL));
+	pid_t pid = holder_of_mount(dir);
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	cr_assert_geq(fd, 0);
+	cr_expect(is_mounted_for(pid, dir));
+	elsewhere_unmount(fd, dir);
+	cr_expect_not(is_mounted_for(pid, dir));
+	close(fd);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 Test(warden, a_namespace_comes_as_a_descriptor)
 {
 	int ends[2], fd = -1;
@@ -597,6 +703,19 @@ Test(warden, a_late_report_is_made_once_whole_or_partial)
 		cr_expect_not(there(below("spool/late/7.0.step-0")));
 		close(fd);
 	}
+}
+
+Test(warden, a_sweep_that_was_cut_off_keeps_the_next_from_nothing)
+{
+	struct deferred_count count = {0};
+	int fd = late_with("7.0.step-0", "/o");
+	cr_assert_eq(mkdir(below("spool/late/.now"), 0700), 0);
+	put(below("spool/late/.now/layout"), "of another step", 0, 0600);
+	put(below("program"), "#!/bin/sh\nexit 0\n", 0, 0755);
+	deferred_sweep(fd, below("program"), &count);
+	cr_expect_eq(count.made, 1);
+	cr_expect_not(there(below("spool/late/.now")));
+	close(fd);
 }
 
 Test(warden, one_that_failed_waits_and_is_given_up_after_a_day)

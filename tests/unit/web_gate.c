@@ -1,12 +1,16 @@
 /* web_gate.c - whoever does not do their part is closed: in sending a request, between two, in taking an answer; who
  * only has to wait for us is not. */
+#include "base/loopback.h"
+#include "reports/web/gate.h"
 #include "reports/web/peers.h"
 #include "reports/web/web.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -115,6 +119,35 @@ static void end(struct web *w, int fd)
 {
 	close(fd);
 	web_stop(w);
+}
+
+static unsigned threads(void)
+{
+	unsigned n = 0;
+	DIR *d = opendir("/proc/self/task");
+	cr_assert_not_null(d);
+	for (const struct dirent *entry; (entry = readdir(d)) != NULL;)
+		n += entry->d_name[0] != '.';
+	closedir(d);
+	return n;
+}
+
+/* One that has been joined may still be seen for a moment. */
+Test(web_gate, that_is_closed_has_no_thread_any_more, .timeout = 60)
+{
+	struct gate_options o = {.token = "secret", .patience_ms = 1000};
+	struct gate *g;
+	uint16_t port;
+	unsigned before = threads();
+	int listener = loopback_listen(0, &port);
+	cr_assert_geq(listener, 0);
+	cr_assert_eq(gate_create(&o, listener, &g), 0);
+	cr_assert_eq(gate_open(g, NULL), 0);
+	gate_close(g);
+	while (threads() > before)
+		sched_yield();
+	gate_destroy(g);
+	close(listener);
 }
 
 Test(web_gate, a_request_has_a_deadline_whatever_comes_of_it, .timeout = 60)

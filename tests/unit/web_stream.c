@@ -116,6 +116,22 @@ Test(web_stream, who_is_slow_keeps_nobody_waiting_and_hears_how_many_were_missed
 	web_stop(w);
 }
 
+Test(web_stream, all_hear_that_they_are_still_heard)
+{
+	struct web *w = start();
+	static struct heard h[2];
+	int fds[2] = {listen_to(w, false), listen_to(w, false)};
+	for (int i = 0; i < 2; i++)
+		cr_assert(hears(fds[i], &h[i], ":\n\n"));
+	memset(h, 0, sizeof(h));
+	web_ping(w);
+	for (int i = 0; i < 2; i++) {
+		cr_assert(hears(fds[i], &h[i], ":\n\n"));
+		close(fds[i]);
+	}
+	web_stop(w);
+}
+
 Test(web_stream, ends_with_readers_that_wait)
 {
 	struct web *w = start();
