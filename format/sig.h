@@ -50,6 +50,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* One row a shape; the number is its place, so rows are only appended. sig.c has a decode_<name>() of each: what that
  * sets is all that the analysis goes by. A reader that does not know a shape takes the time of such calls. */
@@ -114,6 +115,18 @@ enum sig_coll {
 static inline bool coll_is_neighborhood(enum sig_coll kind)
 {
 	return kind >= COLL_NEIGHBOR && kind <= COLL_NEIGHBOR_ALLTOALLV;
+}
+
+/* The traced region begins behind MPI_Init, or the first session's, and ends before MPI_Finalize, or the last
+ * session's: these have no share of it. */
+static inline bool op_is_outside_region(const char *op)
+{
+	static const char *const names[] = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Session_init",
+					    "MPI_Session_finalize"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(op, names[i]) == 0)
+			return true;
+	return false;
 }
 
 /* Each member needs all others. */

@@ -1,5 +1,5 @@
-/* beginning.h - while one thread brings MPI up, others may call it: MPI_Initialized says yes before MPI_Init returns, and
- * sessions are begun by any number of threads at once. What they need to be recorded is not all there yet. So one
+/* beginning.h - while one thread brings MPI up, others may call it: MPI_Initialized says yes before MPI_Init returns,
+ * and sessions are begun by any number of threads at once. What they need to be recorded is not all there yet. So one
  * thread begins at a time, and the others wait for it as soon as MPI would answer them. */
 #pragma once
 

@@ -46,8 +46,6 @@ double side_mean(const struct sides *s, unsigned side, const double *value);
 
 /* The row of this key, made when there is none; its object is then empty and its values are 0. NULL without memory. */
 struct row *table_row(struct table *t, const char *key, bool *ret_made);
-/* Is it MPI_Init or MPI_Finalize, which end and begin where the traced region does not reach? */
-bool op_is_outside(const char *op);
 /* Compare all rows and give them to the array: with `sorted` the largest change of a rank first. 0 or -ENOMEM. */
 int table_put(struct table *t, enum value_kind kind, bool sorted, cJSON *array);
 void table_done(struct table *t);

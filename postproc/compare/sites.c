@@ -4,6 +4,7 @@
 #include "postproc/compare/sites.h"
 
 #include "base/json.h"
+#include "format/sig.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -59,7 +60,7 @@ static int fill(const struct sides *s, const struct matched_sites *x, struct pla
 		if (r == NULL)
 			return -ENOMEM;
 		note_site(s, &p->both.at[r->added], site);
-		r->outside = op_is_outside(json_text(site->row, "op", "?"));
+		r->outside = op_is_outside_region(json_text(site->row, "op", "?"));
 		r->value[site->run] += json_number_or(site->row, "time_s", 0);
 		wait->value[site->run] += json_number_or(site->row, "wait_s", 0);
 	}

@@ -136,11 +136,6 @@ static void put_row(const struct compared *c, enum value_kind kind)
 		cJSON_AddBoolToObject(o, "significant", c->beyond);
 }
 
-bool op_is_outside(const char *op)
-{
-	return strcmp(op, "MPI_Init") == 0 || strcmp(op, "MPI_Init_thread") == 0 || strcmp(op, "MPI_Finalize") == 0;
-}
-
 static double size_of(double change)
 {
 	return isnan(change) ? -1 : fabs(change);

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "format/efficiencies.h"
+#include "format/sig.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -83,7 +84,7 @@ static void add_operation(struct table *t, size_t i, const cJSON *v, double seco
 		return;
 	if (made)
 		json_put_text(r->object, "op", op);
-	r->outside = op_is_outside(op);
+	r->outside = op_is_outside_region(op);
 	r->value[i] += seconds;
 }
 

@@ -10,9 +10,7 @@
 
 bool is_startup(const struct step *s, const struct sig *sig)
 {
-	const char *name = sig_op_or(s, sig, "");
-	return strcmp(name, "MPI_Init") == 0 || strcmp(name, "MPI_Init_thread") == 0 ||
-	       strcmp(name, "MPI_Finalize") == 0;
+	return op_is_outside_region(sig_op_or(s, sig, ""));
 }
 
 static uint64_t requests_named(const struct sig_call *call)

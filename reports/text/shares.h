@@ -2,16 +2,15 @@
 #pragma once
 
 #include "base/json.h"
+#include "format/sig.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* The traced region begins behind MPI_Init and ends before MPI_Finalize: these operations have no share of it. */
 static inline bool op_in_region(const cJSON *op)
 {
-	const char *name = json_text(op, "op", "?");
-	return strncmp(name, "MPI_Init", 8) != 0 && strcmp(name, "MPI_Finalize") != 0;
+	return !op_is_outside_region(json_text(op, "op", "?"));
 }
 
 #define DELAY_SHARE_MIN 0.005 /* of all that was waited: rows below it are only counted */
