@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/run.h"
 #include "cli/run_group.h"
+#include "cli/run_signals.h"
 
 #include "base/directories.h"
 #include "base/error.h"
@@ -243,47 +244,6 @@ static void set_environment(const struct run *r)
 	free(preload);
 }
 
-static volatile pid_t program_pid;
-static volatile sig_atomic_t stopped_by; /* the first signal that was to end the program; 0: none */
-
-/* What a program may be told while it runs, as to write a checkpoint; once, where it has it with all of our group. */
-static void hand_on(int signal_number)
-{
-	if (program_pid > 0 && !run_group_has(signal_number))
-		kill(program_pid, signal_number);
-}
-
-/* What ends us ends the program; we stay to finish its trace. */
-static void pass_on(int signal_number)
-{
-	stopped_by = stopped_by == 0 ? signal_number : stopped_by;
-	hand_on(signal_number);
-}
-
-/* What is ignored stays so, for the program and for us: of a script's background, or of nohup. */
-static bool listen_to(int signal_number, void (*handler)(int))
-{
-	bool ignored = signal(signal_number, handler) == SIG_IGN;
-	if (ignored)
-		signal(signal_number, SIG_IGN);
-	return !ignored;
-}
-
-/* While the program runs, and after it: nothing of what it is told, and nobody who reads our words no more, ends us
- * before its report. */
-static void stand_by(void)
-{
-	static const int others[] = {SIGUSR1, SIGUSR2, SIGALRM,	  SIGXCPU,   SIGXFSZ, SIGPWR,
-				     SIGIO,   SIGPROF, SIGVTALRM, SIGSTKFLT, SIGURG,  SIGWINCH};
-	listen_to(SIGTERM, pass_on);
-	listen_to(SIGHUP, pass_on);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		listen_to(others[i], hand_on);
-	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
-		listen_to(i, hand_on);
-	signal(SIGPIPE, SIG_IGN);
-}
-
 /* To append to; the program may have put anything there. */
 static FILE *open_exits(const char *path)
 {
@@ -303,21 +263,16 @@ static void tell_agent(const struct run *r, int status)
 	char path[PATH_MAX + 16];
 	snprintf(path, sizeof(path), "%s/exits", r->stepdir);
 	FILE *f = open_exits(path);
-	if (f != NULL && stopped_by != 0)
-		fprintf(f, "signal %d\n", (int)stopped_by);
+	if (f != NULL && run_signals_stopped_by() != 0)
+		fprintf(f, "signal %d\n", run_signals_stopped_by());
 	if (f != NULL) {
 		fprintf(f, "launcher %d\nended %" PRIu64 "\n", status, tick_now());
 		fclose(f);
 	}
 }
 
-/* Only what it becomes by exec has these again as we had them. */
-static void become_program(struct run *r, bool interrupts, bool quits, const sigset_t *blocked)
+static void become_program(struct run *r, const sigset_t *blocked)
 {
-	if (interrupts)
-		signal(SIGINT, SIG_DFL);
-	if (quits)
-		signal(SIGQUIT, SIG_DFL);
 	as_called();
 	set_environment(r);
 	sigprocmask(SIG_SETMASK, blocked, NULL);
@@ -328,7 +283,6 @@ static int run_program(struct run *r, struct error *e)
 {
 	launcher_watch(&r->launcher);
 	run_group_begin();
-	bool interrupts = listen_to(SIGINT, pass_on), quits = listen_to(SIGQUIT, pass_on);
 	fflush(NULL);
 	sigset_t all, before; /* what comes now waits for who is to have it */
 	sigfillset(&all);
@@ -339,18 +293,15 @@ static int run_program(struct run *r, struct error *e)
 		pid = fork();
 	}
 	if (pid == 0)
-		become_program(r, interrupts, quits, &before);
+		become_program(r, &before);
 	int failed = pid < 0 ? -errno : 0;
-	program_pid = pid;
-	stand_by();
+	run_signals_pass(pid);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (failed < 0)
 		return fail(e, failed, "cannot start \"%s\": %s", r->launcher.words[0], strerror(-failed));
 	int status = wait_status_of(pid);
-	program_pid = 0;
+	run_signals_end();
 	run_group_end();
-	signal(SIGINT, SIG_IGN); /* what comes now is too late for the program, and not for its report */
-	signal(SIGQUIT, SIG_IGN);
 	if (!r->launcher.by_plugin)
 		tell_agent(r, status);
 	return code_of(status);
@@ -432,7 +383,7 @@ static int run_by_plugin(struct run *r, struct error *e)
 	if (code < 0)
 		rmdir(r->stepdir);
 	else
-		run_finish_step(r, code, stopped_by);
+		run_finish_step(r, code, run_signals_stopped_by());
 	return code;
 }
 

@@ -26,7 +26,6 @@
 
 static pid_t member;
 static int64_t had_ns[SIGNALS]; /* when the group last had it */
-static char status_path[32];
 
 static void hold(pid_t parent)
 {
@@ -54,21 +53,26 @@ void run_group_begin(void)
 	if (member == 0)
 		hold(parent);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (member > 0)
-		snprintf(status_path, sizeof(status_path), "/proc/%d/status", (int)member);
+}
+
+bool run_process_has(pid_t pid, const char *set, int signal_number)
+{
+	char path[32], key[16], text[STATUS_BYTES + 1];
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	snprintf(key, sizeof(key), "\n%s:\t", set);
+	int saved = errno, fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, STATUS_BYTES) : 0;
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+	text[n > 0 ? n : 0] = '\0';
+	const char *at = strstr(text, key);
+	return at != NULL && (strtoull(at + strlen(key), NULL, 16) >> (signal_number - 1) & 1) != 0;
 }
 
 static bool is_pending(int signal_number)
 {
-	static const char key[] = "\nShdPnd:\t";
-	char text[STATUS_BYTES + 1];
-	int fd = open(status_path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, STATUS_BYTES) : 0;
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	const char *at = strstr(text, key);
-	return at != NULL && (strtoull(at + strlen(key), NULL, 16) >> (signal_number - 1) & 1) != 0;
+	return run_process_has(member, "ShdPnd", signal_number);
 }
 
 bool run_group_has(int signal_number)

@@ -59,18 +59,86 @@ static bool parse_range(const char *text, struct policy_item *item)
 	return item->from <= item->to;
 }
 
-/* What no user, group, account, partition or QOS is called, or few: as a rule that fits nobody takes nothing away, what
- * is more likely a slip is none. */
+/* What names are made of, and patterns of them; useradd(8) and sacctmgr(1) make none with more. */
+#define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-$@\\*?"
+
+static bool is_number(const char *text)
+{
+	return text[strspn(text, "0123456789")] == '\0';
+}
+
+/* "400" and "400-600" alike. */
+static bool is_range(const char *text)
+{
+	return text[strspn(text, "0123456789-")] == '\0';
+}
+
+/* A shell's variable, a list of Slurm's, an escape, half a name of a domain, a '-' meant as '!'. */
+static bool is_misplaced(const char *text)
+{
+	const char *dollar = strchr(text, '$');
+	char first = text[0], last = text[strlen(text) - 1];
+	return first == '-' || first == '@' || first == '\\' || last == '@' || last == '\\' ||
+	       strstr(text, "\\\\") != NULL || (dollar != NULL && (dollar == text || dollar[1] != '\0'));
+}
+
+/* As a rule that fits nobody takes nothing away, what no user, group, account, partition or QOS is called, or few, is
+ * more likely a slip. */
 static int check_name(const char *text, struct error *e)
 {
-	size_t bad = strcspn(text, " \t\"'`[]{}()|!");
-	const char *space = strstr(text, "\u00a0");
-	if (text[bad] == '\0' && space == NULL)
-		return 0;
-	return fail(e, -EINVAL,
-		    "has a blank, quote, bracket, or one of ! | in \"%.64s\": items are separated by commas, "
-		    "names stand without quotes, and ? stands for any one character",
-		    text);
+	unsigned char bad = (unsigned char)text[strspn(text, NAME_BYTES)];
+	char shown[16];
+	snprintf(shown, sizeof(shown), bad >= ' ' && bad < 0x7f ? "'%c'" : "byte 0x%02x", bad);
+	if (bad != '\0')
+		return fail(e, -EINVAL,
+			    "has %s in \"%.64s\": items are separated by commas, names stand without quotes and are of "
+			    "A-Z a-z 0-9 _ . - $ @ \\, and ? stands for any one byte",
+			    shown, text);
+	if (is_misplaced(text))
+		return fail(e, -EINVAL,
+			    "has - @ \\ or $ where names have none, in \"%.64s\": only ! excludes, @ and one \\ stand "
+			    "inside, $ at the end, and nothing is escaped",
+			    text);
+	return 0;
+}
+
+static int check_user(const char *text, struct error *e)
+{
+	if (is_range(text))
+		return fail(e, -EINVAL,
+			    "compares names, and \"%.64s\" is none: numbers of users stand behind uid =", text);
+	return check_name(text, e);
+}
+
+static int check_group(const char *text, struct error *e)
+{
+	uint64_t number;
+	if (is_number(text) && (!policy_parse_number(text, &number) || number > UINT32_MAX))
+		return fail(e, -EINVAL, "has \"%.64s\", and no group has so large a number", text);
+	if (is_range(text) && !is_number(text))
+		return fail(e, -EINVAL, "takes names and single numbers, not \"%.64s\": list them, as 400, 401", text);
+	return check_name(text, e);
+}
+
+static int check_item(enum policy_match match, const char *text, struct error *e)
+{
+	if (match == POLICY_MATCH_USER)
+		return check_user(text, e);
+	if (match == POLICY_MATCH_GROUP)
+		return check_group(text, e);
+	if (match == POLICY_MATCH_NAME)
+		return check_name(text, e);
+	if (*text == '"' || *text == '\'')
+		return fail(e, -EINVAL, "has a quote before \"%.64s\": names stand without quotes", text + 1);
+	return 0;
+}
+
+/* A group's number is compared as it is written in facts. */
+static const char *without_zeros(const char *text)
+{
+	while (is_number(text) && text[0] == '0' && text[1] != '\0')
+		text++;
+	return text;
 }
 
 static int parse_item(enum policy_match match, const char *text, struct policy_item *item, struct error *e)
@@ -82,15 +150,13 @@ static int parse_item(enum policy_match match, const char *text, struct policy_i
 		return fail(e, -EINVAL, "has an empty item in its list");
 	if (*text == '!')
 		return fail(e, -EINVAL, "has an item with two !");
-	if ((match == POLICY_MATCH_NAME || match == POLICY_MATCH_ANY) && check_name(text, e) < 0)
+	if (check_item(match, text, e) < 0)
 		return -EINVAL;
-	if (*text == '"' || *text == '\'')
-		return fail(e, -EINVAL, "has a quote before \"%.64s\": names stand without quotes", text + 1);
 	if (match == POLICY_MATCH_RANGE)
 		return parse_range(text, item)
 			       ? 0
 			       : fail(e, -EINVAL, "takes numbers and ranges: 4, 1-8, 16-; not \"%.64s\"", text);
-	item->pattern = strdup(text);
+	item->pattern = strdup(match == POLICY_MATCH_GROUP ? without_zeros(text) : text);
 	return item->pattern != NULL ? 0 : fail(e, -ENOMEM, "out of memory");
 }
 
@@ -149,11 +215,6 @@ static bool program_fits(const char *pattern, const char *program)
 	return policy_glob(pattern, strchr(pattern, '/') == NULL ? path_name(program) : program);
 }
 
-static bool is_number(const char *pattern)
-{
-	return pattern[strspn(pattern, "0123456789")] == '\0';
-}
-
 /* One of the names in "1,2,a,b". Numbers are all there; an unknown name may be any. */
 static enum policy_fit any_fits(const char *pattern, const char *names)
 {
@@ -177,7 +238,7 @@ static enum policy_fit item_fits(enum policy_match match, const struct policy_it
 				 uint64_t number)
 {
 	bool fits;
-	if (match == POLICY_MATCH_ANY)
+	if (match == POLICY_MATCH_GROUP)
 		return any_fits(item->pattern, fact);
 	if (match == POLICY_MATCH_RANGE)
 		fits = number >= item->from && number <= item->to;

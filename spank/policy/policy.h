@@ -51,9 +51,9 @@
 
 /* What is known of a job: name, how a rule compares it, meaning. */
 #define POLICY_FACT_TABLE(X) \
-	X(USER,       user,       NAME,    "name of the user") \
+	X(USER,       user,       USER,    "name of the user") \
 	X(UID,        uid,        RANGE,   "number of the user") \
-	X(GROUP,      group,      ANY,     "the user's groups, names or numbers") \
+	X(GROUP,      group,      GROUP,   "the user's groups, names or numbers") \
 	X(ACCOUNT,    account,    NAME,    "account") \
 	X(PARTITION,  partition,  NAME,    "partition") \
 	X(QOS,        qos,        NAME,    "quality of service") \
@@ -111,8 +111,9 @@ enum policy_doubt {
 enum policy_match {
 	POLICY_MATCH_NONE,
 	POLICY_MATCH_NAME,
-	POLICY_MATCH_TEXT, /* a name that its user chose: of any characters */
-	POLICY_MATCH_ANY,
+	POLICY_MATCH_USER,  /* a name, and never a number */
+	POLICY_MATCH_TEXT,  /* a name that its user chose: of any characters */
+	POLICY_MATCH_GROUP, /* one of a list of names and numbers */
 	POLICY_MATCH_RANGE,
 	POLICY_MATCH_PROGRAM,
 };

@@ -7,16 +7,19 @@ import signal
 import subprocess
 import time
 
-from trace import MPITRACE, Place, Tests, operations, whole
+from trace import FLAVOURS, MPITRACE, Place, Tests, operations, whole
 
 USER = 61234
 WAIT = 20 # seconds
 
 
-def run(place, name, *words, wrapper=(), **how):
-    return subprocess.Popen([*wrapper, MPITRACE, 'run', '--out', place.dir + '/out', '--name', name, '--', *words], env=place.env,
-                            cwd=place.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                            stderr=how.pop('stderr', subprocess.DEVNULL), start_new_session=True, **how)
+def begin(place, words, **how):
+    return subprocess.Popen(words, env=place.env, cwd=place.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                            stderr=how.pop('stderr', subprocess.DEVNULL), start_new_session=how.pop('start_new_session', True), **how)
+
+
+def run(place, name, *words, wrapper=(), options=(), **how):
+    return begin(place, [*wrapper, MPITRACE, 'run', '--out', place.dir + '/out', '--name', name, *options, '--', *words], **how)
 
 
 def end(p):
@@ -59,11 +62,15 @@ while name not in ('SIGUSR2', 'nothing'):
     print(name, flush=True)"""
 
 
+def has(p, number, *keys):
+    with open('/proc/%d/status' % p.pid) as f:
+        sets = {key: int(value, 16) for key, value in (line.split(':\t') for line in f) if key in keys}
+    return any(bits >> (number - 1) & 1 for bits in sets.values())
+
+
 def has_handled(p, number):
     """Signals that come together are one: this one neither waits for the process nor is in its handler."""
-    with open('/proc/%d/status' % p.pid) as f:
-        sets = {key: int(value, 16) for key, value in (line.split(':\t') for line in f) if key in ('SigPnd', 'ShdPnd', 'SigBlk')}
-    return not any(bits >> (number - 1) & 1 for bits in sets.values())
+    return not has(p, number, 'SigPnd', 'ShdPnd', 'SigBlk')
 
 
 def once(t, place):
@@ -97,6 +104,66 @@ def ignored(t, place):
         asks = ('/bin/grep', 'SigIgn', '/proc/self/status')
         plain = subprocess.run(asks, preexec_fn=before, capture_output=True, text=True)
         t.equal('%s of five signals is so in the program' % ignore.name, end(run(place, 'ignored', *asks, preexec_fn=before)), plain.stdout)
+
+
+def after(p, number, is_ignored=None):
+    """The exit code of two ranks whose launcher, or we, are sent a signal; of what the launcher ignores they know nothing, and another ends
+    them."""
+    lines = p.stdout.readline() + p.stdout.readline()
+    if is_ignored is None:
+        is_ignored = lines != '' and has(p, number, 'SigIgn')
+    p.send_signal(number)
+    if is_ignored:
+        p.send_signal(signal.SIGUSR1)
+    end(p)
+    return p.returncode, is_ignored
+
+
+def ignored_by_us(t, place, program):
+    """mpirun handles what it was started to ignore, Open MPI's and MPICH's each in its own way. MPICH's now and then ends with 0, whatever
+    its ranks ended with, also without us."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
+        def before():
+            signal.signal(number, signal.SIG_IGN)
+        args = (program, str(2 * WAIT))
+        plain, is_ignored = after(begin(place, ['mpirun', '-n', '2', *args], preexec_fn=before), number)
+        code, _ = after(run(place, 'ignored-' + number.name, *args, options=('-n', '2'), preexec_fn=before), number, is_ignored)
+        either = (plain,) if place.flavour != 'mpich' else (0, {signal.SIGINT: 2, signal.SIGTERM: 15}.get(number, signal.SIGUSR1))
+        t.check('%s, ignored when we began: mpirun of %s does with it what it does without us' % (number.name, place.flavour),
+                plain in either and code in either, (plain, code, is_ignored))
+
+
+def in_vain(t, place, program):
+    """A signal that the program ignores is not why it ended."""
+    p = run(place, 'in-vain', program, str(WAIT), preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN))
+    p.stdout.readline()
+    p.send_signal(signal.SIGTERM)
+    while not has_handled(p, signal.SIGTERM):
+        time.sleep(0.001)
+    p.send_signal(signal.SIGUSR1)
+    end(p)
+    t.equal('a signal that the program ignores too: it runs on, and its report names no signal',
+            (p.returncode, place.analysis('in-vain')['job']['outcome']['signal']), (signal.SIGUSR1, None))
+
+
+STOPS = NAMES.replace('(signal.SIGINT,', '(signal.SIGTSTP, signal.SIGCONT, signal.SIGINT,')
+
+
+def stops(t, place):
+    """By a script, or by a terminal, whose shell waits until we stand still."""
+    p = run(place, 'stops', 'python3', '-c', STOPS % WAIT, start_new_session=False, preexec_fn=lambda: os.setpgid(0, 0))
+    p.stdout.readline()
+    for whom, send in (('us', os.kill), ('our group', os.killpg), ('us again', os.kill)):
+        send(p.pid, signal.SIGTSTP)
+        first, status = p.stdout.readline(), os.waitpid(p.pid, os.WUNTRACED)[1]
+        send(p.pid, signal.SIGCONT)
+        t.equal('SIGTSTP and SIGCONT to %s reach the program, and we stop meanwhile' % whom,
+                (first, os.WIFSTOPPED(status) and os.WSTOPSIG(status), p.stdout.readline()), ('SIGTSTP\n', signal.SIGTSTP, 'SIGCONT\n'))
+        while not (has_handled(p, signal.SIGCONT) and has_handled(p, signal.SIGTSTP)):
+            time.sleep(0.001)
+        time.sleep(0.02 if whom == 'our group' else 0) # sent again sooner, two may be one
+    os.killpg(p.pid, signal.SIGUSR2)
+    t.equal('each of these once', (end(p), p.returncode), ('SIGUSR2\n', 0))
 
 
 def words(t, place, program):
@@ -180,12 +247,17 @@ def main():
         program = place.compile('told.c')
         signals(t, place, program)
         once(t, place)
+        stops(t, place)
         ignored(t, place)
+        in_vain(t, place, program)
         words(t, place, program)
         unread(t, place, program)
         closed(t, place)
         planted(t, place)
         no_processes(t, place)
+    for flavour in FLAVOURS:
+        with Place(flavour) as place:
+            ignored_by_us(t, place, place.compile('told.c'))
     t.end()
 
 

@@ -120,8 +120,8 @@ Test(policy, every_error_is_told_with_file_and_line)
 		{"[rule a]\npartition = !secret !export\n", "separated by commas"},
 		{"[rule a]\ngroup = a b\n", "separated by commas"},
 		{"[rule a]\naccount = a|b\n", "separated by commas"},
-		{"[rule a]\npartition = gpu[1-4]\n", "? stands for any one character"},
-		{"[rule a]\nqos = normal\u00a0\n", "has a blank"},
+		{"[rule a]\npartition = gpu[1-4]\n", "? stands for any one byte"},
+		{"[rule a]\nqos = normal\u00a0\n", "has byte 0xc2 in \"normal"},
 		{"[rule a]\nbudget = 2G\nmax_budget = 1G\n", "a.conf:2: budget = 2G is over max_budget = 1G"},
 		{"[defaults]\nmax_level = profile\n[rule a]\nlevel = events\n",
 		 "a.conf:4: level = events is over max_level = profile"},
@@ -134,6 +134,73 @@ Test(policy, every_error_is_told_with_file_and_line)
 		cr_assert_not_null(strstr(errors.first.text, "a.conf:"), "%s", errors.first.text);
 		cr_assert_not_null(strstr(errors.first.text, cases[i].wanted), "%s: %s", cases[i].text,
 				   errors.first.text);
+	}
+}
+
+/* Each would fit nobody, and a rule that takes away would take from nobody. */
+Test(policy, what_no_name_looks_like_is_a_slip)
+{
+	static const struct {
+		const char *condition, *wanted;
+	} cases[] = {
+		{"user = \u201calice\u201d", "has byte 0xe2 in \""},
+		{"user = \u2018alice\u2019", "has byte 0xe2"},
+		{"user = \u00abalice\u00bb", "has byte 0xc2"},
+		{"user = alice,\u2009bob", "has byte 0xe2"},
+		{"user = alice\u202f", "has byte 0xe2"},
+		{"user = alice,\u3000bob", "has byte 0xe3"},
+		{"user = alice\xc2\x85", "has byte 0xc2"},
+		{"user = alice,\xa0"
+		 "bob",
+		 "has byte 0xa0"},
+		{"user = !\xa0root", "has byte 0xa0"},
+		{"user = \u200balice", "has byte 0xe2"},
+		{"user = alice\ufeff", "has byte 0xef"},
+		{"user = ali\u00adce", "has byte 0xc2"},
+		{"user = \u200ealice", "has byte 0xe2"},
+		{"user = alice\uff0cbob", "has byte 0xef"},
+		{"user = alice\u060c bob", "has byte 0xd8"},
+		{"user = \u0430lice", "has byte 0xd0"},
+		{"user = bob:alice", "has ':' in \"bob:alice\""},
+		{"user = alice+bob", "has '+' in"},
+		{"user = alice/bob", "has '/' in"},
+		{"user = alice&bob", "has '&' in"},
+		{"user = ~alice", "has '~' in"},
+		{"user = ^alice", "has '^' in"},
+		{"user = <alice>", "has '<' in"},
+		{"user = alice bob", "has ' ' in"},
+		{"user = alice\tbob", "has byte 0x09 in"},
+		{"user = -alice", "only ! excludes"},
+		{"user = @phys", "@ and one \\ stand inside"},
+		{"group = @phys", "@ and one \\ stand inside"},
+		{"user = alice@", "@ and one \\ stand inside"},
+		{"user = alice\\", "@ and one \\ stand inside"},
+		{"user = alice\\, bob", "@ and one \\ stand inside"},
+		{"user = \\alice", "@ and one \\ stand inside"},
+		{"user = DOMAIN\\\\alice", "nothing is escaped"},
+		{"user = $USER", "$ at the end"},
+		{"account = proj-$USER", "$ at the end"},
+		{"user = 1000", "numbers of users stand behind uid ="},
+		{"user = alice, !1000", "numbers of users stand behind uid ="},
+		{"user = 1000-1999", "numbers of users stand behind uid ="},
+		{"user = 1000-", "numbers of users stand behind uid ="},
+		{"group = 400-600", "single numbers, not \"400-600\""},
+		{"group = 400-", "single numbers, not"},
+		{"group = -600", "single numbers, not"},
+		{"group = +500", "has '+' in"},
+		{"group = 4294967296", "no group has so large a number"},
+		{"group = 99999999999999999999999", "no group has so large a number"},
+		{"account = \u200bproj", "has byte 0xe2"},
+		{"partition = gpu/long", "has '/' in"},
+		{"qos = high+", "has '+' in"},
+	};
+	char text[256];
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(text, sizeof(text), "[rule r]\n%s\nmax_level = off\n", cases[i].condition);
+		cr_assert_lt(parse(text), 0, "%s", text);
+		cr_assert_eq(errors.count, 1, "%s", text);
+		cr_assert_eq(strncmp(errors.first.text, "a.conf:2: ", 10), 0, "%s", errors.first.text);
+		cr_assert_not_null(strstr(errors.first.text, cases[i].wanted), "%s: %s", text, errors.first.text);
 	}
 }
 
@@ -197,6 +264,19 @@ Test(policy, each_condition_decides_alone)
 		{"uid = 1000-1999", "uid=1999", "uid=2000"},
 		{"group = physics", "group=100,users,physics", "group=100,users"},
 		{"group = 2000", "group=100,2000", "group=100,20000"},
+		{"group = 0500", "group=100,500", "group=100,5"},
+		{"group = 000", "group=0,root", "group=100,500"},
+		{"group = 4??", "group=100,401", "group=100,4000"},
+		{"group = 2024-a", "group=1,2024-a", "group=1,2024"},
+		{"user = alice@REALM.ORG, *@b", "user=eve@b", "user=alice"},
+		{"user = DOMAIN\\*", "user=DOMAIN\\alice", "user=alice"},
+		{"user = *$", "user=node1$", "user=node1"},
+		{"user = ?2345", "user=12345", "user=1234"},
+		{"user = Bob_2.x-y", "user=Bob_2.x-y", "user=Bob_2.x"},
+		{"user = j??rg", "user=j\u00f6rg", "user=jorg"},
+		{"account = 4711", "account=4711", "account=471"},
+		{"partition = 2024-1", "partition=2024-1", "partition=2024"},
+		{"job_name = \u201ctest\u201d", "job_name=\u201ctest\u201d", "job_name=test"},
 		{"account = proj-?", "account=proj-1", "account=proj-12"},
 		{"partition = debug, gpu*", "partition=gpu-long", "partition=main"},
 		{"qos = high", "qos=high", "qos=low"},
