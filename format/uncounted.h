@@ -12,6 +12,8 @@
 	  "in no count, since nothing tells whether MPI made them inside of another call") \
 	X(calls_left, true, "call", \
 	  "in no count, since they were not seen to return, as of a longjmp, an exception or the end of their thread") \
+	X(calls_again, true, "call", \
+	  "of sessions that were begun when all before them had been finalised, and in no count") \
 	X(calls_forked, true, "call", "made by children that were forked while MPI ran, and in no count") \
 	X(calls_replaced, true, "call", \
 	  "made by a profiling library in a function of it for another call, in place of the program's or beside it, " \

@@ -147,7 +147,7 @@ static void describe(void)
 	copy_env(segfile->job_namespace, sizeof(segfile->job_namespace), "PMIX_NAMESPACE", "");
 }
 
-bool forked;
+bool forked, again;
 
 static void forget(void)
 {
@@ -182,11 +182,15 @@ static void say_no_room(int rc)
 
 /* MPI_Init and sessions, from before they begin until they are finalised. */
 static atomic_int models;
+static bool up; /* one of them is through */
 
 /* Once in a process's life: what follows nobody else does until MPI is up. */
 static bool begins_first(void)
 {
-	models++; /* who finalises at this time is not the last */
+	bool alone = models++ == 0; /* who finalises from now on is not the last */
+	again |= up && alone;
+	if (again)
+		forget();
 	bool taken = beginning_take();
 	if (segfile != NULL && taken)
 		beginning_over();
@@ -355,8 +359,6 @@ static void calibrate(void)
 	segfile->recording_ticks_m = recording_ticks_m;
 	segfile->inside_ticks_m = (uint32_t)(inside_ticks * 1000 / CALIBRATION_CALLS);
 }
-
-static bool up; /* some MPI_Init or MPI_Session_init is through */
 
 /* False: there is nothing to trace. */
 static bool entered(int rc, uint64_t exit_tick, bool *ret_first)

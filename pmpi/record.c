@@ -31,10 +31,12 @@ bool was_truncated(int rc)
 struct stream *span_attach(void)
 {
 	/* Partner: the release store in process_begin(). */
-	bool on = __atomic_load_n(&stream_on, __ATOMIC_ACQUIRE) && !beginning_shuts_out();
+	bool on = __atomic_load_n(&stream_on, __ATOMIC_ACQUIRE) && !again && !beginning_shuts_out();
 	struct stream *s = on ? stream_attach() : NULL;
 	if (s == NULL && forked)
 		atomic_fetch_add_explicit(segfile_calls_forked, 1, memory_order_relaxed);
+	else if (s == NULL && again)
+		atomic_fetch_add_explicit(&segfile->calls_again, 1, memory_order_relaxed);
 	else if (s == NULL && on && stream_on)
 		atomic_fetch_add_explicit(&segfile->calls_outside, 1, memory_order_relaxed);
 	else if (s == NULL)

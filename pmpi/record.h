@@ -54,6 +54,7 @@ void count_call(uint32_t op) HIDDEN;
 struct stream *span_attach(void) HIDDEN COLD;
 extern uint64_t calls_before_init HIDDEN;
 extern bool forked HIDDEN; /* this process, from one in which MPI had begun */
+extern bool again HIDDEN;  /* MPI was begun once more when all of it was finalised, as the record was */
 
 /* False: not ours to record (tracing is off, or the MPI library calls itself). `frame` is the wrapper's frame: a
  * call made from inside another has a lower one. */

@@ -187,6 +187,21 @@ def early(t, place):
         t.equal(who + '%d runs: all that was called is there' % times, [x for x in seen if x != (0, b'done\n', 2400, 2400, True, [], 0)], [])
 
 
+def again(t, place):
+    """The record ends with MPI_Finalize: calls of a session that is begun behind it are a number."""
+    program = place.compile('early.c', '-pthread')
+    who = '%s, a session behind MPI_Finalize: ' % place.flavour
+    plain = place.plain(1, program, 'again')
+    if plain.returncode != 0:
+        t.skip(who + 'as untraced', 'this library cannot')
+        return
+    traced = place.traced(1, program, 'again', name='again')
+    a = place.analysis('again')
+    c = a['coverage']
+    t.equal(who + 'the program runs as ever', (traced.returncode, traced.stdout), (0, plain.stdout))
+    t.equal(who + 'its calls are a number', (operations(a).get('MPI_Barrier'), c['calls_again'], c['complete'], len(c['reasons'])), (1, 204, False, 1))
+
+
 def mpi4py(t):
     if subprocess.run(['/usr/bin/python3', '-c', 'import mpi4py.MPI'], capture_output=True).returncode != 0:
         return
@@ -212,6 +227,7 @@ def main():
             no_room(t, place)
             unseen(t, place)
             early(t, place)
+            again(t, place)
     if shutil.which('mpirun.openmpi'):
         mpi4py(t)
     t.end()

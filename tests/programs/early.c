@@ -1,5 +1,6 @@
 /* early.c - threads use MPI while the main thread has not come back from bringing it up yet.
- * early initialized: as soon as MPI_Initialized says yes. early sessions: each begins a session of its own, at once. */
+ * early initialized: as soon as MPI_Initialized says yes. early sessions: each begins a session of its own, at once.
+ * early again: nobody is early, but a session begins when MPI_Finalize is over. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -32,6 +33,23 @@ static void *when_initialized(void *number)
 }
 
 #if MPI_VERSION >= 4
+static void again(void)
+{
+	MPI_Session s;
+	MPI_Group group;
+	int n;
+	MPI_Init(NULL, NULL);
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Finalize();
+	MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &s);
+	MPI_Group_from_session_pset(s, "mpi://SELF", &group);
+	for (int i = 0; i < TIMES; i++)
+		MPI_Group_size(group, &n);
+	MPI_Group_free(&group);
+	MPI_Session_finalize(&s);
+	puts("done");
+}
+
 static void *session(void *number)
 {
 	char name[] = "thread a";
@@ -52,6 +70,11 @@ static void *session(void *number)
 	return NULL;
 }
 #else
+static void again(void)
+{
+	exit(77);
+}
+
 static void *session(void *number)
 {
 	(void)number;
@@ -63,6 +86,10 @@ int main(int argc, char **argv)
 {
 	int provided, sessions = argc > 1 && strcmp(argv[1], "sessions") == 0;
 	pthread_t threads[THREADS];
+	if (argc > 1 && strcmp(argv[1], "again") == 0) {
+		again();
+		return 0;
+	}
 	pthread_barrier_init(&together, NULL, THREADS);
 	for (long i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, sessions ? session : when_initialized, (void *)i);
