@@ -319,9 +319,10 @@ Test(traces, an_analysis_that_does_not_end_when_it_is_killed_is_left_alone, .tim
 		hold_child_of(us);
 	cr_expect_eq(finish_run(&f, &e), FINISH_LATER, "%s", e.text);
 	snprintf(held, sizeof(held), "%s/held", dir);
-	if (access(held, F_OK) != 0)
-		cr_log_warn("nobody may trace here: not tried");
+	bool tried = access(held, F_OK) == 0;
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	free(a.path);
+	if (!tried)
+		cr_skip_test("nobody may trace here");
 }
