@@ -1,6 +1,8 @@
 /* sort.c - see sort.h: a natural merge sort (Knuth, The Art of Computer Programming 3, 5.2.4, algorithm N). */
 #include "base/sort.h"
 
+#include <stdlib.h>
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -80,4 +82,12 @@ int sort_by_double(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
 	return (*x > *y) - (*x < *y);
+}
+
+double sort_median(double *values, size_t n)
+{
+	if (n == 0)
+		return 0;
+	qsort(values, n, sizeof(*values), sort_by_double);
+	return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }

@@ -17,3 +17,6 @@ void sort_keys(struct sort_key *keys, struct sort_key *room, size_t n);
 int sort_by_u32(const void *a, const void *b);
 int sort_by_i64(const void *a, const void *b);
 int sort_by_double(const void *a, const void *b);
+
+/* The middle of n values, the mean of both where there are two; 0 of none. Sorts them. */
+double sort_median(double *values, size_t n);

@@ -1,14 +1,18 @@
 /* changes.h - when a program became slower or faster, whoever ran it with however many ranks; and when a user's jobs
  * did, of whichever programs that did not change themselves.
  *
- * The logarithm of a job's parallel efficiency is a day's level plus that of its cell (user or program, power of two of
- * the ranks) plus that of its three hours of the day, fitted by turns; so that a day with other users or larger jobs is
- * not a change of the program, nor one on which jobs began by night. What days of the week differ by from their week is
- * taken away where there are SEASON_DAYS or more. Of the series of days, the split with the largest two-sample t is
- * taken, then the best one of each part (binary segmentation; Scott
- * and Knott, Biometrics 30, 1974). The variance of a day is what is left of it beside both means, and larger by its
- * correlation with the day before. p counts all splits of all programs
- * and users that were looked at (Bonferroni). */
+ * What is left of a job's efficiency beside the levels of its user, ranks, time of the day and day of the week
+ * (series.h), and beside what all programs have in common on its day (weather.h), is put together by days. Of the days
+ * with CHANGE_DAYS before and behind, the one is taken with the largest two-sample score, then the best one of each
+ * part (binary segmentation; Scott and Knott, Biometrics 30, 1974). By how much jobs differ since then is the
+ * coefficient of being behind it, beside all levels, which are fitted to that as well (Frisch and Waugh, Econometrica
+ * 1, 1933), so that users who came with the change are told from it. The variance of a day is what is left of it, and
+ * larger by its correlation with the day before. p counts all splits of all programs and users that were looked at
+ * (Bonferroni).
+ *
+ * On the day on which a build or an MPI library of the program came, fewer jobs are enough: half of what chance may
+ * bring is left to these days, of which there are few. What jobs are worse by for a node that is suspected of being
+ * slow is the node's (nodes_charge()). */
 #pragma once
 
 #include "fleet/scan.h"
@@ -16,7 +20,6 @@
 #define CHANGE_LEAST 0.02 /* of the efficiency */
 #define CHANGE_P 0.01
 #define CHANGE_DAYS 7 /* with jobs, on either side */
-#define SEASON_DAYS 28
 
 struct change {
 	uint32_t name, day;	    /* of the program or user; the first day after it */

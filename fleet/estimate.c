@@ -1,5 +1,6 @@
 /* estimate.c - see estimate.h. */
 #include "fleet/estimate.h"
+#include "fleet/came_with.h"
 #include "fleet/changes.h"
 #include "fleet/links.h"
 #include "fleet/monday.h"
@@ -10,8 +11,11 @@
 #include <stdlib.h>
 #include <time.h>
 
+#define VERSIONS_MOST 16 /* of a program, that are looked at */
+
 static const char clear[] =
-	"DELETE FROM node_effects; DELETE FROM node_jobs; DELETE FROM node_days; DELETE FROM changes;"
+	"DELETE FROM node_effects; DELETE FROM node_jobs; DELETE FROM node_days; DELETE FROM changes; DELETE FROM "
+	"change_with;"
 	"DELETE FROM day_sums; DELETE FROM weeks; DELETE FROM user_programs; DELETE FROM "
 	"program_ranks; DELETE FROM program_versions; DELETE FROM matters; DELETE FROM account_sums; DELETE FROM "
 	"estimated;";
@@ -181,6 +185,32 @@ static int put_changes(struct fleet *f, const change_list *list, struct error *e
 	return rc;
 }
 
+/* When builds and libraries came: of each program those with most jobs. */
+static const char versions_came[] =
+	"WITH v AS (SELECT program, total(jobs) AS n, min(first) AS first FROM temp.versions GROUP BY program, build"
+	" UNION ALL SELECT program, total(jobs), min(first) FROM temp.versions GROUP BY program, mpi),"
+	"r AS (SELECT program, first, min(first) OVER (PARTITION BY program) AS begin,"
+	" row_number() OVER (PARTITION BY program ORDER BY n DESC) AS place FROM v WHERE n>=?1)"
+	" SELECT DISTINCT program, first/86400 FROM r WHERE place<=?2 AND first>begin";
+
+static int load_versions(struct fleet *f, struct scan *s, struct error *e)
+{
+	sqlite3_stmt *row = fleet_prepare(f, versions_came, e);
+	sqlite3_bind_int(row, 1, CHANGE_DAYS);
+	sqlite3_bind_int(row, 2, VERSIONS_MOST);
+	int rc = row != NULL ? 0 : -EIO, got = SQLITE_DONE;
+	while (rc == 0 && (got = sqlite3_step(row)) == SQLITE_ROW) {
+		struct scan_version v = {(uint32_t)sqlite3_column_int64(row, 0),
+					 (uint32_t)sqlite3_column_int64(row, 1)};
+		if (vec_push(&s->versions, v) < 0)
+			rc = fail(e, -ENOMEM, "out of memory");
+	}
+	if (rc == 0 && got != SQLITE_DONE)
+		rc = fleet_fail(f, e);
+	sqlite3_finalize(row);
+	return rc;
+}
+
 /* What is found out of all jobs. */
 struct estimate {
 	struct scan scan;
@@ -207,10 +237,14 @@ static int look(struct fleet *f, struct estimate *x, struct error *e)
 		rc = scan_load(f, &x->scan, e);
 	if (rc == 0)
 		rc = fleet_run(f, versions, e);
+	if (rc == 0)
+		rc = load_versions(f, &x->scan, e);
 	sqlite3_exec(f->db, "COMMIT", NULL, NULL, NULL);
 	if (rc < 0)
 		return rc;
 	rc = nodes_estimate(&x->scan, &x->effects);
+	if (rc == 0)
+		nodes_charge(&x->scan, x->effects);
 	if (rc == 0)
 		rc = changes_find(&x->scan, &x->changes);
 	if (rc < 0)
@@ -227,6 +261,8 @@ static int put(struct fleet *f, const struct estimate *x, struct error *e)
 		rc = put_node_days(f, &x->scan, x->effects, e);
 	if (rc == 0)
 		rc = put_changes(f, &x->changes, e);
+	if (rc == 0)
+		rc = came_with_keep(f, &x->scan, &x->changes, e);
 	if (rc == 0)
 		rc = links_keep(f, &x->links, e);
 	if (rc == 0)

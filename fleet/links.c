@@ -1,6 +1,8 @@
 /* links.c - see links.h. In: jobs with their times and nodes.  Out: differences that are no chance. */
 #include "fleet/links.h"
 
+#include "base/sort.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -288,12 +290,6 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* Ties share their ranks; that they make it surer is left out. */
 static double signed_ranks_z(double *at, size_t n)
 {
@@ -318,8 +314,7 @@ static int judge(struct differences *d, link_list *list)
 	x.days = (uint32_t)__builtin_popcountll(d->seen);
 	if (x.blocks >= LINK_BLOCKS && x.days >= LINK_DAYS) {
 		x.z = signed_ranks_z(d->at.at, n);
-		qsort(d->at.at, n, sizeof(*d->at.at), by_value);
-		x.effect = (d->at.at[(n - 1) / 2] + d->at.at[n / 2]) / 2;
+		x.effect = sort_median(d->at.at, n);
 		for (size_t i = 0; i < d->exposed.n && rc == 0; i++) {
 			struct link_day day = {d->exposed.at[i].day, d->exposed.at[i].hours * fmax(0, x.effect)};
 			rc = vec_push(&x.cost, day);

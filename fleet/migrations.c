@@ -393,6 +393,19 @@ static const char sums_with_not_known[] =
 	" DELETE FROM records WHERE job=old.id; DELETE FROM runs WHERE job=old.id;"
 	"END;";
 
+/* What came with a change (fleet/came_with.h). */
+static const char changes_with[] =
+	"CREATE TABLE change_with(program INTEGER NOT NULL, day INTEGER NOT NULL, kind TEXT NOT NULL, came TEXT NOT "
+	"NULL,"
+	" went TEXT NOT NULL, text TEXT NOT NULL);"
+	"CREATE INDEX change_with_by_change ON change_with(program, day);"
+	"DROP VIEW change_list; CREATE VIEW change_list AS SELECT CASE p.kind WHEN 1 THEN '' ELSE p.name END AS"
+	" program, CASE p.kind WHEN 1 THEN p.name ELSE '' END AS user, date(c.day*86400, 'unixepoch') AS day,"
+	" c.before, c.after, c.change, c.low, c.high, c.p, c.jobs_before, c.jobs_after, c.hours_since,"
+	" date(c.day_low*86400, 'unixepoch') AS day_low, date(c.day_high*86400, 'unixepoch') AS day_high,"
+	" (SELECT group_concat(w.text, ', ') FROM change_with w WHERE w.program=c.program AND w.day=c.day) AS came_with"
+	" FROM changes c JOIN names p ON p.id=c.program; DELETE FROM estimated;";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
@@ -412,6 +425,7 @@ const struct fleet_migration fleet_migrations[] = {
 	{{samples}},
 	{{not_known, sums_of_known}},
 	{{hours_not_known, sums_with_not_known}},
+	{{changes_with}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

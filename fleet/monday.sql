@@ -30,16 +30,17 @@ nodes AS (
 	JOIN (SELECT node, total(lost) AS hours FROM node_days WHERE day>=?1/86400 AND day<?2/86400 GROUP BY node) d ON d.node=e.node
 	WHERE e.suspected),
 changed AS (
-	SELECT c.*, n.kind, printf('%.0f %%', -c.change*100) AS by_much, date(c.day*86400, 'unixepoch') AS since
+	SELECT c.*, n.kind, printf('%.0f %%', -c.change*100) AS by_much, date(c.day*86400, 'unixepoch') AS since,
+		(SELECT plain(group_concat(x.text, ', ')) FROM change_with x WHERE x.program=c.program AND x.day=c.day) AS with_it
 	FROM changes c JOIN names n ON n.id=c.program
 	WHERE c.change<0 AND c.day=(SELECT max(day) FROM changes x WHERE x.program=c.program) AND c.day*86400 BETWEEN ?2-56*86400 AND ?2),
 changed_by_user AS ( -- of programs, since then
-	SELECT c.program, c.by_much, c.since, w.recipient, w.dear, w.path, w.code, w.user_page, -c.change*total(w.ran) AS hours
+	SELECT c.program, c.by_much, c.since, c.with_it, w.recipient, w.dear, w.path, w.code, w.user_page, -c.change*total(w.ran) AS hours
 	FROM changed c JOIN w ON w.program=c.program AND w.start>=c.day*86400 WHERE c.kind=4 GROUP BY c.program, w.user),
 changed_programs AS ( -- who runs it most
 	SELECT *, total(hours) AS all_hours, max(hours) FROM changed_by_user GROUP BY program),
 changed_users AS ( -- with programs that did not change
-	SELECT c.by_much, c.since, w.who, w.recipient, w.dear, w.user_page, -c.change*total(w.ran) AS hours
+	SELECT c.by_much, c.since, c.with_it, w.who, w.recipient, w.dear, w.user_page, -c.change*total(w.ran) AS hours
 	FROM changed c JOIN w ON w.user=c.program AND w.start>=c.day*86400
 	WHERE c.kind=1 AND w.program NOT IN (SELECT program FROM changes) GROUP BY c.program),
 users AS ( -- hours: of which it is known how much was useful
@@ -92,17 +93,18 @@ SELECT 2, 0, 'node ' || name, '', hours,
 	'nodes.html', 'node ' || name, ''
 FROM nodes
 UNION ALL
-SELECT 3, 0, 'program changed ' || path, recipient, all_hours, printf('%s by %s since %s', code, by_much, since),
+SELECT 3, 0, 'program changed ' || path, recipient, all_hours, printf('%s by %s since %s', code, by_much, since) || ifnull(', with ' || with_it, ''),
 	dear || printf('since %s %s is %s less efficient than before, for the same users and numbers of ranks. In the week %s that cost '
-		|| '%s core-hours, and you run it most. What was changed then: the program, its input, the MPI library, a module?',
-		since, code, by_much,
-		(SELECT days FROM week), said(all_hours)), user_page, path, ''
+		|| '%s core-hours, and you run it most. ', since, code, by_much, (SELECT days FROM week), said(all_hours))
+		|| ifnull('What its jobs have since then and had not before: ' || with_it || '.',
+			'What was changed then: the program, its input, the MPI library, a module?'), user_page, path, ''
 FROM changed_programs
 UNION ALL
 SELECT 4, 0,
-	'user changed ' || who, recipient, hours, printf('%s by %s since %s', who, by_much, since),
+	'user changed ' || who, recipient, hours, printf('%s by %s since %s', who, by_much, since) || ifnull(', with ' || with_it, ''),
 	dear || printf('since %s your jobs are %s less efficient than before, with the same programs and numbers of ranks. What have '
-		|| 'you changed then?', since, by_much), user_page, 'user ' || who, ''
+		|| 'you changed then?', since, by_much) || ifnull(' They have since then, and had not before: ' || with_it || '.', ''),
+	user_page, 'user ' || who, ''
 FROM changed_users
 UNION ALL
 SELECT 5, 0.0002, 'little useful ' || who, recipient,

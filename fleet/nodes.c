@@ -182,15 +182,6 @@ static void end_round(struct fit *f, bool with_nodes)
 		f->effect[i] = f->weight[i] > 0 ? f->sum[i] / f->weight[i] : 0;
 }
 
-/* Sorts values. */
-static double median(double *values, size_t n)
-{
-	if (n == 0)
-		return 0;
-	qsort(values, n, sizeof(*values), sort_by_double);
-	return (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
-
 /* Only differences are known: the ordinary node is the measure. */
 static void centre(struct fit *f, double *room)
 {
@@ -198,7 +189,7 @@ static void centre(struct fit *f, double *room)
 	for (size_t i = 0; i < f->s->names.n; i++)
 		if (f->jobs[i] >= NODE_JOBS)
 			room[n++] = f->effect[i];
-	double middle = median(room, n);
+	double middle = sort_median(room, n);
 	for (size_t i = 0; i < 2 * f->s->names.n; i++)
 		f->effect[i] -= middle;
 }
@@ -327,7 +318,7 @@ static double spread_of_changes(const struct fit *f, const struct traces *t, dou
 		if (n >= 2 * NODE_JOBS)
 			room[k++] = fabs(difference_z(&a, &b));
 	}
-	return fmax(1, NORMAL_MEDIAN * median(room, k));
+	return fmax(1, NORMAL_MEDIAN * sort_median(room, k));
 }
 
 struct judging {
@@ -400,7 +391,7 @@ static double spread_of(const struct node_effect *x, size_t n, double *room)
 	for (size_t i = 0; i < n; i++)
 		if (x[i].jobs >= NODE_JOBS)
 			room[k++] = fabs(x[i].z);
-	return fmax(1, NORMAL_MEDIAN * median(room, k));
+	return fmax(1, NORMAL_MEDIAN * sort_median(room, k));
 }
 
 struct place {
@@ -497,6 +488,31 @@ double node_cost(const struct node_effect *n, const struct scan_job *job)
 		return 0;
 	double hours = (double)job->core_hours * (1 + (double)job->others);
 	return hours * (isnan(job->parallel) ? most : fmin(most, slower * job->parallel));
+}
+
+/* If all others waited for the slowest node, and that is suspected, they waited for the next one without it; as long as
+ * it is worse by, at most. */
+static double slowed_by(const struct scan *s, const struct node_effect *effects, const struct scan_job *job)
+{
+	double most = -1, others = -1, effect = 0;
+	for (uint32_t i = 0; i < job->nodes; i++) {
+		const struct scan_node *n = &s->nodes.at[job->first_node + i];
+		const struct node_effect *x = &effects[n->node];
+		double deviation = (double)n->deviation;
+		if (!x->suspected || job->start < x->since)
+			others = fmax(others, deviation);
+		else if (deviation > most) {
+			most = deviation;
+			effect = fmax(0, x->effect);
+		}
+	}
+	return most > others && others > -1 ? fmin(log1p(most) - log1p(others), log1p(effect)) : 0;
+}
+
+void nodes_charge(struct scan *s, const struct node_effect *effects)
+{
+	for (size_t i = 0; i < s->jobs.n; i++)
+		s->jobs.at[i].slowed = (float)slowed_by(s, effects, &s->jobs.at[i]);
 }
 
 static void add_costs(const struct fit *f, struct node_effect *x)

@@ -48,5 +48,7 @@ struct node_effect {
 /* What a job would have saved if all of its other ranks had to wait for this node, one of its own: core-hours, at
  * most. 0 from before it changed. */
 double node_cost(const struct node_effect *n, const struct scan_job *job);
+/* Tell each job what a suspected node took of its efficiency (slowed, see scan.h). */
+void nodes_charge(struct scan *s, const struct node_effect *effects);
 /* One for each of s->names; the caller frees it. 0 or -ENOMEM. */
 int nodes_estimate(const struct scan *s, struct node_effect **ret_effects);

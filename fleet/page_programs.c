@@ -2,18 +2,20 @@
 #include "base/path.h"
 #include "fleet/page.h"
 
+#define CAME_WITH_CHARS 400
+
 /* A sentence that needs no statistics; the exact numbers stand beside it. */
 static void put_change(struct fleet_page *g, sqlite3_stmt *row, bool named)
 {
-	double change = sqlite3_column_double(row, 5), p = sqlite3_column_double(row, 12);
+	double change = sqlite3_column_double(row, 5), p = sqlite3_column_double(row, 11);
 	put(&g->p, "<tr><th scope=\"row\" class=\"keep\">%s", fmt_day(sqlite3_column_double(row, 2)).s);
-	if (sqlite3_column_double(row, 14) < sqlite3_column_double(row, 15))
+	if (sqlite3_column_double(row, 13) < sqlite3_column_double(row, 14))
 		put(&g->p, "<br><small class=\"soft\">most likely from %s to %s</small>",
-		    fmt_day(sqlite3_column_double(row, 14)).s, fmt_day(sqlite3_column_double(row, 15)).s);
+		    fmt_day(sqlite3_column_double(row, 13)).s, fmt_day(sqlite3_column_double(row, 14)).s);
 	put(&g->p, "</th>");
 	if (named) {
 		put(&g->p, "<td>");
-		put_named(g, sqlite3_column_int(row, 13) == FLEET_USER ? "user" : "program",
+		put_named(g, sqlite3_column_int(row, 12) == FLEET_USER ? "user" : "program",
 			  sqlite3_column_int64(row, 0), text_of(row, 1));
 		put(&g->p, "</td>");
 	}
@@ -32,10 +34,8 @@ static void put_change(struct fleet_page *g, sqlite3_stmt *row, bool named)
 	put_cell(g, fmt_hours(sqlite3_column_double(row, 8)), sqlite3_column_double(row, 8));
 	put_cell(g, fmt_count(sqlite3_column_double(row, 9)), sqlite3_column_double(row, 9));
 	put(&g->p, "<td>");
-	if (sqlite3_column_type(row, 10) == SQLITE_NULL)
-		put(&g->p, "none within a week");
-	else
-		put_version(g, text_of(row, 10), text_of(row, 11));
+	put_text(&g->p, sqlite3_column_type(row, 10) == SQLITE_NULL ? "nothing recorded" : text_of(row, 10),
+		 CAME_WITH_CHARS);
 	put(&g->p, "</td></tr>\n");
 }
 
@@ -45,32 +45,28 @@ static void put_changes_head(struct fleet_page *g, bool named)
 	    "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">since</th>%s<th "
 	    "scope=\"col\">what "
 	    "happened</th><th scope=\"col\" class=\"n\">efficiency</th><th scope=\"col\" class=\"n\">core-hours more "
-	    "since</th><th scope=\"col\" class=\"n\">jobs since</th><th scope=\"col\">version that came "
-	    "then</th></tr></thead><tbody>\n",
+	    "since</th><th scope=\"col\" class=\"n\">jobs since</th><th scope=\"col\">what came with "
+	    "it</th></tr></thead><tbody>\n",
 	    named ? "<th scope=\"col\">program or user</th>" : "");
 }
 
 void put_changes(struct fleet_page *g, sqlite3_int64 program)
 {
-	/* Beside it the version whose first job came nearest to that day; the first of all has changed nothing. */
 	sqlite3_stmt *row =
 		ask(g,
 		    "SELECT c.program, p.name, c.day, c.before, c.after, c.change, c.low, c.high, c.hours_since, "
 		    "c.jobs_after,"
-		    " b.name, m.name, c.p, p.kind, c.day_low, c.day_high FROM changes c JOIN names p ON p.id=c.program "
-		    "LEFT JOIN program_versions v ON"
-		    "  v.program=c.program AND abs(v.first-c.day*86400)=(SELECT min(abs(x.first-c.day*86400))"
-		    "  FROM program_versions x WHERE x.program=c.program AND x.first>(SELECT min(first) FROM"
-		    "  program_versions y WHERE y.program=c.program)) AND abs(v.first-c.day*86400)<=7*86400"
-		    " LEFT JOIN names b ON b.id=v.build"
-		    " LEFT JOIN names m ON m.id=v.mpi WHERE ?1=0 OR c.program=?1 GROUP BY c.program, c.day"
+		    " (SELECT group_concat(w.text, ', ') FROM change_with w WHERE w.program=c.program AND w.day=c.day),"
+		    " c.p, p.kind, c.day_low, c.day_high FROM changes c JOIN names p ON p.id=c.program WHERE ?1=0 OR"
+		    " c.program=?1"
 		    " ORDER BY abs(c.hours_since) DESC LIMIT 200",
 		    program);
 	bool any = false;
 	section_begin(g, "changes", "What changed",
 		      "Programs and users whose jobs became less or more efficient from one day on. Jobs of the same "
 		      "users and programs with as many ranks are compared, so that other users or larger jobs are no "
-		      "change, nor are night and weekend. By chance, one report in a hundred would show such a line.");
+		      "change, nor is what all programs have in common on a day. By chance, one report in a hundred "
+		      "would show such a line. What came with it need not be why.");
 	for (; next(g, row); any = true) {
 		if (!any)
 			put_changes_head(g, program == 0);

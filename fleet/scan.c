@@ -189,4 +189,5 @@ void scan_done(struct scan *s)
 	vec_done(&s->jobs);
 	vec_done(&s->nodes);
 	vec_done(&s->names);
+	vec_done(&s->versions);
 }

@@ -17,6 +17,7 @@ struct scan_job {
 	uint32_t first_node, nodes; /* in scan.nodes: 0 of them when it had one, or is not whole */
 	float core_hours, parallel; /* parallel: NAN when not known */
 	float elapsed_s, in_mpi;    /* in_mpi: share of the ranks' time; NAN when not known, or it hung */
+	float slowed;		    /* by a node of its own that is slow: of the logarithm of its efficiency */
 	float others;		    /* so many others of its program, user and day are not here */
 };
 
@@ -25,12 +26,18 @@ struct scan_node {
 	float deviation; /* share */
 };
 
+/* A day on which a build, or an MPI library, of a program was first used, which was not the first of them. */
+struct scan_version {
+	uint32_t program, day;
+};
+
 struct scan {
 	VEC(struct scan_job) jobs; /* by start */
 	VEC(struct scan_node) nodes;
 	VEC(uint32_t) names; /* number of a node's name in the database */
-	uint32_t day_end;    /* after the last */
-	uint32_t thinned;    /* the last day of which not all jobs are here; 0: none */
+	VEC(struct scan_version) versions;
+	uint32_t day_end; /* after the last */
+	uint32_t thinned; /* the last day of which not all jobs are here; 0: none */
 };
 
 /* samples_renew() before. 0, or -errno with text. */

@@ -361,6 +361,8 @@ def over_time(t, place):
     changed = ask(db, 'select * from change_list')
     t.equal('programs that changed are found; night and weekend are no change', sorted(c['program'] for c in changed), sorted(planted['regressions']))
     t.equal('on their day or a weekend later', [c for c in changed if c['program'] in planted['regressions'] and abs(day(c['day']) - planted['regressions'][c['program']]['day']) > 3], [])
+    came = {os.path.basename(c['program']): c['came_with'] or '' for c in changed}
+    t.check('with what came then', (came['code10'], came['code17'].split(',')[0], came['code03']) == ('no more build 2e2ac0ea', 'build be1e0823', 'build 17156075 in place of 78dde6c4'), came)
     said = {s['kind']: s for s in second['sentences']}
     t.check('at most ten sentences, by core-hours', 1 < len(second['sentences']) <= 10 and [s['core_hours'] for s in second['sentences']] == sorted((s['core_hours'] for s in second['sentences']), reverse=True), second)
     hung = ask(db, "select count(*) as n, total(hung_core_hours) as h, count(distinct user||program) as k from jobs where hung_core_hours>0 and start>=1742774400 and start<1743379200")[0]

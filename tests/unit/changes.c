@@ -1,5 +1,6 @@
 /* changes.c - of a program whose jobs are not all alike: what counts as a change, and since when. */
 #include "fleet/changes.h"
+#include "fleet/nodes.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -41,18 +42,24 @@ static change_list found(struct scan *s)
 	return list;
 }
 
-/* One of ten jobs of each day is a debugging run that does nothing. */
-Test(changes, single_jobs_that_are_far_off_move_their_day_by_a_job_only)
+/* Of ten jobs of each day so many are debugging runs that do nothing. */
+static change_list with_debugging(uint32_t debugging)
 {
 	struct scan s = {0};
 	for (uint32_t day = 0; day < DAYS; day++)
 		for (uint32_t i = 0; i < JOBS; i++)
-			add(&s, 1, day, 16, day >= 30 && i == 0 ? 1e-3 : level(day, i));
-	change_list list = found(&s);
-	cr_assert_eq(list.n, 1, "%zu", list.n);
+			add(&s, 1, day, 16, day >= 30 && i < debugging ? 1e-3 : level(day, i));
+	return found(&s);
+}
+
+Test(changes, single_jobs_that_are_far_off_are_none)
+{
+	change_list list = with_debugging(1);
+	cr_expect_eq(list.n, 0, "%zu", list.n);
+	vec_done(&list);
+	list = with_debugging(7);
+	cr_assert_eq(list.n, 1, "most of them are: %zu", list.n);
 	cr_expect_eq(list.at[0].day, 30);
-	cr_expect_geq(list.at[0].change, -0.15, "one in ten, each as if it were off by e at most: %f",
-		      list.at[0].change);
 	vec_done(&list);
 }
 
@@ -150,4 +157,98 @@ Test(changes, cost_and_count_are_of_those_for_which_jobs_stand_too)
 	cr_expect_eq(list.at[0].jobs_after, 3 * 30 * JOBS);
 	cr_expect_float_eq(list.at[0].hours_since, 3 * 30 * JOBS * 10 * 0.1, 20, "%f", list.at[0].hours_since);
 	vec_done(&list);
+}
+
+/* Programs 1 to n, a job of each a day, all alike; what it takes times(day) of. */
+static void fleet_of(struct scan *s, uint32_t n, double (*times)(uint32_t program, uint32_t day))
+{
+	for (uint32_t day = 0; day < DAYS; day++)
+		for (uint32_t program = 1; program <= n; program++)
+			for (uint32_t i = 0; i < 2; i++)
+				add(s, program, day, 16, times(program, day) * level(day + 3 * program, i + program));
+}
+
+/* The last days of a month, on which all write their results. */
+static double end_of_month(uint32_t program, uint32_t day)
+{
+	(void)program;
+	return day >= DAYS - 8 ? 0.9 : 1;
+}
+
+static double lasting(uint32_t program, uint32_t day)
+{
+	(void)program;
+	return day >= 30 ? 0.9 : 1;
+}
+
+static double one_of_them(uint32_t program, uint32_t day)
+{
+	return program == 5 && day >= DAYS - 8 ? 0.9 : 1;
+}
+
+Test(changes, what_all_programs_have_in_common_for_some_days_is_none)
+{
+	static const struct {
+		double (*times)(uint32_t program, uint32_t day);
+		uint32_t programs;
+		size_t changes;
+	} cases[] = {
+		{end_of_month, 12, 0}, /* since there are as many as are asked */
+		{end_of_month, 4, 4},  /* of so few nobody knows what they have in common */
+		{lasting, 12, 12},
+		{one_of_them, 12, 1},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct scan s = {0};
+		fleet_of(&s, cases[i].programs, cases[i].times);
+		change_list list = found(&s);
+		cr_expect_eq(list.n, cases[i].changes, "case %zu: %zu", i, list.n);
+		vec_done(&list);
+	}
+}
+
+/* Few jobs, far from alike: of many programs one would look so by chance; not on the day of its new build. */
+Test(changes, a_version_that_came_then_makes_it_surer)
+{
+	for (int known = 0; known < 2; known++) {
+		struct scan s = {0};
+		for (uint32_t day = 0; day < 24; day++)
+			add(&s, 1, day, 16, (day < 12 ? 0.8 : 0.66) * (1 + 0.1 * ((day * 7) % 5 - 2.0) / 2));
+		for (uint32_t program = 2; program < 400; program++)
+			steady(&s, program, 0, 15, 1);
+		if (known)
+			cr_assert_eq(vec_push(&s.versions, ((struct scan_version){1, 12})), 0);
+		change_list list = found(&s);
+		cr_assert_eq(list.n, (size_t)known, "%zu", list.n);
+		cr_expect(!known || list.at[0].day == 12);
+		vec_done(&list);
+	}
+}
+
+/* A node that is slow since day 30 is one of two of every second job. */
+Test(changes, what_jobs_are_worse_by_for_slow_nodes_is_none)
+{
+	struct node_effect effects[2] = {{.suspected = true, .effect = 0.1, .since = 30.0 * 86400},
+					 {.suspected = false}};
+	for (int told = 0; told < 2; told++) {
+		struct scan s = {0};
+		for (uint32_t day = 0; day < DAYS; day++)
+			for (uint32_t i = 0; i < JOBS; i++) {
+				bool slow = day >= 30 && i % 2 == 0;
+				add(&s, 1, day, 16, level(day, i) / (slow ? 1.1 : 1));
+				struct scan_job *job = &s.jobs.at[s.jobs.n - 1];
+				job->start = day * 86400;
+				job->first_node = (uint32_t)s.nodes.n;
+				job->nodes = 2;
+				cr_assert_eq(vec_push(&s.nodes, ((struct scan_node){0, slow ? 0.1F : 0})), 0);
+				cr_assert_eq(vec_push(&s.nodes, ((struct scan_node){1, 0})), 0);
+			}
+		if (told)
+			nodes_charge(&s, effects);
+		cr_expect_float_eq(s.jobs.at[0].slowed, 0, 1e-6);
+		cr_expect_float_eq(s.jobs.at[JOBS * 30].slowed, told ? log(1.1) : 0, 1e-6);
+		change_list list = found(&s);
+		cr_expect_eq(list.n, (size_t)!told, "%zu", list.n);
+		vec_done(&list);
+	}
 }
