@@ -10,7 +10,12 @@
  *
  * Their signed ranks (Wilcoxon, Biometrics Bulletin 1, 1945) say how sure it is, at a false discovery rate of LINK_RATE
  * among all that are compared (Benjamini and Hochberg, 1995); of several others beside a program the surest is named. A
- * cause it need not be: who always runs together with the cause is named as well as it. */
+ * cause it need not be: who always runs together with the cause is named as well as it.
+ *
+ * It may have become so: of the differences by time, the split with the largest two-sample rank sum is taken
+ * (Wilcoxon). It counts when chance would bring one such among all splits of all that are compared in LINK_CHANGE_P of
+ * reports, and medians differ by LINK_LEAST. Then those since are judged; a switch that was repaired is not named any
+ * more. */
 #pragma once
 
 #include "fleet/scan.h"
@@ -18,6 +23,7 @@
 #define LINK_LAST_DAYS 56 /* that are looked at */
 #define LINK_LEAST 0.05	  /* of a job's time, more in MPI: the median */
 #define LINK_RATE 0.001	  /* of those named of which it is chance, expected */
+#define LINK_CHANGE_P 0.01
 #define LINK_BLOCKS 15	  /* quarters of days with jobs of both kinds; fewer tell nothing, */
 #define LINK_DAYS 5	  /* nor do those of fewer days */
 #define LINK_JOBS 500000u /* of so many jobs at most, the last ones: fewer days then */
@@ -34,6 +40,9 @@ struct link_effect {
 	uint32_t program, user, other; /* numbers of names; 0 of a switch */
 	double effect, z, q;
 	uint32_t jobs, without, blocks, days; /* jobs of either kind in those blocks */
+	double since;			      /* seconds since 1970: it became so; 0: it has been all the time */
+	double since_low, since_high;	      /* surely between, at 95 % */
+	double before, change_p;	      /* its effect until then; of the change, as LINK_CHANGE_P */
 	VEC(struct link_day) cost;
 };
 typedef VEC(struct link_effect) link_list;

@@ -137,6 +137,16 @@ static int keep_days(struct fleet *f, sqlite3_stmt *s, int place, const struct l
 	return rc;
 }
 
+/* Null of what has been so all the time. */
+static void bind_since(sqlite3_stmt *s, int at, const struct link_effect *x)
+{
+	const double times[] = {x->since, x->since_low, x->since_high}, reals[] = {x->before, x->change_p};
+	for (int k = 0; k < 3 && x->since > 0; k++)
+		sqlite3_bind_int64(s, at + k, (sqlite3_int64)times[k]);
+	for (int k = 0; k < 2 && x->since > 0; k++)
+		sqlite3_bind_double(s, at + 3 + k, reals[k]);
+}
+
 static void bind(sqlite3_stmt *s, int place, const struct link_effect *x)
 {
 	const double reals[] = {x->effect, x->z, x->q};
@@ -148,6 +158,7 @@ static void bind(sqlite3_stmt *s, int place, const struct link_effect *x)
 		sqlite3_bind_int64(s, ++at, numbers[i]);
 	for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++)
 		sqlite3_bind_double(s, ++at, reals[i]);
+	bind_since(s, ++at, x);
 }
 
 static int judge(struct fleet *f, const struct scan *s, link_list *ret_list, struct error *e)
@@ -200,7 +211,8 @@ int links_keep(struct fleet *f, const link_list *list, struct error *e)
 	sqlite3_stmt *link = fleet_prepare(
 		f,
 		"INSERT INTO links SELECT ?1, ifnull((SELECT switch FROM (SELECT DISTINCT switch FROM switches ORDER BY"
-		" switch LIMIT 1 OFFSET ?2-1) WHERE ?2>0), ''), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12",
+		" switch LIMIT 1 OFFSET ?2-1) WHERE ?2>0), ''), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
+		" ?13, ?14, ?15, ?16, ?17",
 		e);
 	sqlite3_stmt *day = link != NULL ? fleet_prepare(f,
 							 "INSERT INTO link_days VALUES(?,?,?) ON CONFLICT DO UPDATE SET"
@@ -209,6 +221,7 @@ int links_keep(struct fleet *f, const link_list *list, struct error *e)
 					 : NULL;
 	int rc = day != NULL ? 0 : -EIO;
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
+		sqlite3_clear_bindings(link);
 		bind(link, (int)i, &list->at[i]);
 		rc = run(f, link, e);
 		rc = rc == 0 ? keep_days(f, day, (int)i, &list->at[i], e) : rc;

@@ -406,6 +406,18 @@ static const char changes_with[] =
 	" (SELECT group_concat(w.text, ', ') FROM change_with w WHERE w.program=c.program AND w.day=c.day) AS came_with"
 	" FROM changes c JOIN names p ON p.id=c.program; DELETE FROM estimated;";
 
+/* Since when a switch is slow, or a program waits beside another one. */
+static const char links_since[] =
+	"ALTER TABLE links ADD COLUMN since INTEGER; ALTER TABLE links ADD COLUMN since_low INTEGER;"
+	"ALTER TABLE links ADD COLUMN since_high INTEGER; ALTER TABLE links ADD COLUMN before REAL;"
+	"ALTER TABLE links ADD COLUMN change_p REAL;"
+	"DROP VIEW link_list; CREATE VIEW link_list AS SELECT l.switch, p.name AS program, u.name AS user, o.name AS"
+	" beside, l.effect, l.q, l.jobs, l.jobs_without, l.blocks, l.days, (SELECT total(hours) FROM link_days d WHERE"
+	" d.place=l.place) AS core_hours_at_most, datetime(l.since, 'unixepoch') AS since,"
+	" datetime(l.since_low, 'unixepoch') AS since_low, datetime(l.since_high, 'unixepoch') AS since_high, l.before,"
+	" l.change_p FROM links l JOIN names p ON p.id=l.program JOIN names u ON u.id=l.user"
+	" JOIN names o ON o.id=l.other ORDER BY l.place; DELETE FROM estimated;";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
@@ -426,6 +438,7 @@ const struct fleet_migration fleet_migrations[] = {
 	{{not_known, sums_of_known}},
 	{{hours_not_known, sums_with_not_known}},
 	{{changes_with}},
+	{{links_since}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

@@ -50,7 +50,7 @@ users AS ( -- hours: of which it is known how much was useful
 	FROM w WHERE user>0 GROUP BY user),
 everybody AS (SELECT total(hours) AS hours, total(useful) AS useful FROM users),
 links_of_week AS (
-	SELECT l.*, d.hours, CASE WHEN l.switch<>'' THEN 'switch ' || plain(l.switch) ELSE
+	SELECT l.*, strftime('%Y-%m-%d %H:%M', l.since, 'unixepoch') AS since_when, d.hours, CASE WHEN l.switch<>'' THEN 'switch ' || plain(l.switch) ELSE
 		plain(replace(p.name, rtrim(p.name, replace(p.name, '/', '')), ''))
 		|| CASE u.name WHEN '' THEN '' ELSE ' of ' || plain(u.name) END
 		|| ' beside ' || plain(replace(o.name, rtrim(o.name, replace(o.name, '/', '')), '')) END AS item
@@ -131,9 +131,9 @@ SELECT 7, 0.001, 'program lost ' || l.path, o.recipient, l.hours,
 	o.job_page, l.path, CASE WHEN o.most>l.hours/2 THEN 'user ' || o.who ELSE '' END
 FROM lost l JOIN causes k ON k.program=l.program JOIN losers o ON o.program=l.program
 UNION ALL
-SELECT 8, 0.0002, 'link ' || item, '', hours, printf('%s (%.0f %% more of their time in MPI)', item, effect*100),
-	printf('%s: jobs spend %.1f %% more of their time in MPI than others of the same program, user and size in the same quarter of a '
-		|| 'day (%d jobs beside %d, on %d days).', item, effect*100, jobs, jobs_without, days)
+SELECT 8, 0.0002, 'link ' || item, '', hours, printf('%s (%.0f %% more of their time in MPI%s)', item, effect*100, ifnull(' since ' || since_when, '')),
+	printf('%s: %sjobs spend %.1f %% more of their time in MPI than others of the same program, user and size in the same quarter of a '
+		|| 'day (%d jobs beside %d, on %d days).', item, ifnull('since ' || since_when || ' UTC ', ''), effect*100, jobs, jobs_without, days)
 		|| CASE WHEN switch='' THEN ' Can they be kept apart, by --switches, other partitions or times?'
 			ELSE ' Are its uplinks slower or fewer than those of other switches?' END,
 	'nodes.html', 'link ' || item, ''

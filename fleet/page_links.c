@@ -3,6 +3,20 @@
 #include "fleet/links.h"
 #include "fleet/page.h"
 
+static void put_since(struct fleet_page *g, sqlite3_stmt *row)
+{
+	double low = sqlite3_column_double(row, 13), high = sqlite3_column_double(row, 14);
+	if (sqlite3_column_type(row, 12) == SQLITE_NULL) {
+		put(&g->p, "<td data-v=\"0\"></td>");
+		return;
+	}
+	put(&g->p, "<td data-v=\"%.0f\">%s", sqlite3_column_double(row, 12),
+	    fmt_moment(sqlite3_column_double(row, 12)).s);
+	if (low < high)
+		put(&g->p, "<br><small class=\"soft\">%s to %s</small>", fmt_moment(low).s, fmt_moment(high).s);
+	put(&g->p, "<br><small class=\"soft\">before: %.1f %%</small></td>", sqlite3_column_double(row, 15) * 100);
+}
+
 static void put_row(struct fleet_page *g, sqlite3_stmt *row)
 {
 	const char *at = text_of(row, 0);
@@ -20,6 +34,7 @@ static void put_row(struct fleet_page *g, sqlite3_stmt *row)
 		put_named(g, "program", sqlite3_column_int64(row, 10), text_of(row, 11));
 	}
 	put(&g->p, "</td><td class=\"n\" data-v=\"%.6g\">%.1f %%</td>", effect, effect * 100);
+	put_since(g, row);
 	put(&g->p, "<td class=\"n\" data-v=\"%.0f\">%s / %s</td>", sqlite3_column_double(row, 6),
 	    fmt_count(sqlite3_column_double(row, 6)).s, fmt_count(sqlite3_column_double(row, 7)).s);
 	put_cell(g, fmt_count(sqlite3_column_double(row, 8)), sqlite3_column_double(row, 8));
@@ -31,21 +46,25 @@ void put_links(struct fleet_page *g)
 {
 	if (fleet_number(g->site->f, "SELECT count(*) FROM links", 0) == 0)
 		return;
-	sqlite3_stmt *row = ask(g,
-				"SELECT l.switch, l.program, p.name, l.user, u.name, l.effect, l.jobs, l.jobs_without,"
-				" l.days, (SELECT total(hours) FROM link_days d WHERE d.place=l.place), l.other, o.name"
-				" FROM links l JOIN names p ON p.id=l.program JOIN names u ON u.id=l.user JOIN names o"
-				" ON o.id=l.other ORDER BY l.place LIMIT 200",
-				0);
+	sqlite3_stmt *row =
+		ask(g,
+		    "SELECT l.switch, l.program, p.name, l.user, u.name, l.effect, l.jobs, l.jobs_without,"
+		    " l.days, (SELECT total(hours) FROM link_days d WHERE d.place=l.place), l.other, o.name,"
+		    " l.since, l.since_low, l.since_high, l.before"
+		    " FROM links l JOIN names p ON p.id=l.program JOIN names u ON u.id=l.user JOIN names o"
+		    " ON o.id=l.other ORDER BY l.place LIMIT 200",
+		    0);
 	section_begin_wide(
 		g, "links", "Switches",
 		"Jobs that spend more of their time in MPI there, or while another program has half of their time on a "
 		"switch of theirs, than jobs of the same program, user and size in the same quarter of a day: of the "
-		"last 56 days, the median difference. One row in a thousand is there by chance.");
+		"last 56 days, or since it became so, the median difference. One row in a thousand is there by "
+		"chance.");
 	put(&g->p,
 	    "<div class=\"scroll\"><table class=\"sortable\"><thead><tr><th scope=\"col\">switch</th><th "
 	    "scope=\"col\">program</th><th scope=\"col\">user</th><th scope=\"col\">beside</th><th scope=\"col\" "
-	    "class=\"n\">more of their time in MPI</th><th scope=\"col\" class=\"n\">jobs with / without</th><th "
+	    "class=\"n\">more of their time in MPI</th><th scope=\"col\">since</th><th scope=\"col\" class=\"n\">jobs "
+	    "with / without</th><th "
 	    "scope=\"col\" class=\"n\">days</th><th scope=\"col\" class=\"n\">core-hours, at "
 	    "most</th></tr></thead><tbody>\n");
 	while (next(g, row))

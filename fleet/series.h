@@ -1,5 +1,5 @@
-/* series.h - the jobs of one program, or of one user, in the order in which they began, and what those of a kind have in
- * common.
+/* series.h - the jobs of one program, or of one user, in the order in which they began, and what those of a kind have
+ * in common.
  *
  * The logarithm of a job's parallel efficiency is the sum of the levels of its factors and of what is left:
  *
@@ -11,8 +11,8 @@
  *
  * Levels of a factor are taken as normally distributed around 0, with a variance that is estimated with them, so that
  * one that few jobs show is held to 0, the more so the less the levels of its factor differ (a mixed model: Henderson,
- * Biometrics 31, 1975; variances by the EM algorithm: Laird and Ware, Biometrics 38, 1982). Fitted by turns. Values that
- * are far off count less (Huber, Robust Statistics, 1981). */
+ * Biometrics 31, 1975; variances by the EM algorithm: Laird and Ware, Biometrics 38, 1982). Fitted by turns. Values
+ * that are far off count less (Huber, Robust Statistics, 1981). */
 #pragma once
 
 #include "fleet/scan.h"

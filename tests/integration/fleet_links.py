@@ -29,8 +29,9 @@ def job(template, n, user, program, switch, start, elapsed, mpi, rng):
     return r
 
 
-def history(seed, beside=0.0, slow_switch=0.0, same_hours=False):
-    """Six weeks. solver of alice waits while mesh runs on its switch, by `beside`; all wait on leaf4; solver and mesh may have the same busy hours."""
+def history(seed, beside=0.0, slow_switch=0.0, same_hours=False, since=0, until=DAYS):
+    """Six weeks. solver of alice waits while mesh runs on its switch, by `beside`; all wait on leaf4, from day `since` to `until`; solver and mesh may
+    have the same busy hours."""
     rng, template, made = random.Random(seed), records(1)[0], []
     for day in range(DAYS):
         for quarter in range(4):
@@ -41,8 +42,8 @@ def history(seed, beside=0.0, slow_switch=0.0, same_hours=False):
             for user, program, level in (('alice', 'solver', 0.3), ('carol', 'waves', 0.25), ('dave', 'chem', 0.15)):
                 for _ in range(4):
                     s, start = rng.randrange(SWITCHES), begin + 900 + rng.randrange(3600)
-                    mpi = level + 0.1 * (same_hours and busy) + 0.05 * rng.random() * (day % 7 in (0, 6)) + slow_switch * (s == 4)
-                    mpi += beside * (program == 'solver' and s in aggressors)
+                    mpi = level + 0.1 * (same_hours and busy) + 0.05 * rng.random() * (day % 7 in (0, 6)) + slow_switch * (s == 4 and since <= day < until)
+                    mpi += beside * (program == 'solver' and s in aggressors and since <= day < until)
                     made.append((s, start, 3600 + rng.randrange(5400), user, program, mpi))
     return [job(template, 1000 + n, user, program, s, start, elapsed, mpi, rng) for n, (s, start, elapsed, user, program, mpi) in enumerate(made)]
 
@@ -79,6 +80,25 @@ def planted(t, place):
     t.check('its page has it', 'leaf4' in page, page[-3000:])
 
 
+def over_time(t, place):
+    """Bad since a day, and repaired."""
+    day = lambda n: time.strftime('%Y-%m-%d', time.gmtime(FIRST + n * 86400))
+    for name, how in (('leaf4', dict(slow_switch=0.12)), ('solver', dict(beside=0.12))):
+        db, rows, page = found(t, place, name + '-since', seed=21, since=30, **how)
+        t.equal('%s, since the day on which it became so' % name, [(r['switch'] or r['program'][4:], day(29) <= (r['since'] or '')[:10] <= day(31), r['since_low'] <= day(30) + ' 12' and r['since_high'] >= day(30)) for r in rows if r['since']],
+                [(name, True, True)])
+        t.equal('%s: nothing else' % name, len(rows), 1)
+        t.check('%s: by how much since then, and before' % name, 0.09 < rows[0]['effect'] < 0.15 and abs(rows[0]['before']) < 0.03 and rows[0]['change_p'] < 0.01 and rows[0]['days'] <= 13, rows)
+        t.check('%s: the page says since when' % name, 'before: ' in page and rows[0]['since'][:10] in page.replace('\u00a0', ' '), page[-3000:])
+        said = json.loads(fleet('monday', '--db', db, '--json', '--until', day(DAYS - 1)).stdout)
+        text = ' '.join(s['text'] for s in said['sentences'] if s['kind'] == 'link')
+        t.check('%s: so does Monday' % name, 'MPI since %s' % rows[0]['since'][:10] in text, text)
+        hours = json.loads(fleet('query', 'select min(day) as first from link_days', '--db', db, '--json').stdout)
+        t.check('%s: days before it cost nothing' % name, hours[0]['first'] >= FIRST // 86400 + 28, hours)
+        _, rows, _ = found(t, place, name + '-repaired', seed=22, until=24, **how)
+        t.equal('%s: when it has been repaired it is not named' % name, rows, [])
+
+
 def quiet(t, place):
     wrong = []
     for seed in range(3, 9):
@@ -107,6 +127,7 @@ def main():
         with open(place + '/topology.conf', 'w') as f:
             f.write(TOPOLOGY)
         planted(t, place)
+        over_time(t, place)
         quiet(t, place)
         wrong(t, place)
     t.end()

@@ -1,5 +1,5 @@
-/* came_with.c - a program that changed on a day, and all that its jobs have since then: what is said to have come with it,
- * on its page and on Monday. */
+/* came_with.c - a program that changed on a day, and all that its jobs have since then: what is said to have come with
+ * it, on its page and on Monday. */
 #include "fleet/estimate.h"
 #include "fleet/ingest.h"
 #include "fleet/monday.h"
