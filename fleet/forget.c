@@ -54,6 +54,10 @@ static const char *const steps[] = {
 	"DELETE FROM changes WHERE program NOT IN (SELECT id FROM names)",
 	"DELETE FROM account_sums WHERE user=?1 OR account NOT IN (SELECT id FROM names)",
 	"DELETE FROM matters",
+	"DELETE FROM change_with", /* until all is judged again */
+	"DELETE FROM link_jobs",
+	"DELETE FROM link_days",
+	"DELETE FROM links",
 	"DELETE FROM estimated",
 };
 

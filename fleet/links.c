@@ -64,6 +64,7 @@ static enum side side_switch(const struct question *q, const struct beside_job *
 struct difference {
 	double value;
 	uint32_t block, with, without; /* quarter of a day since 1970; jobs of either kind */
+	struct link_pair pair;	       /* the first of either kind */
 };
 
 struct differences {
@@ -81,6 +82,7 @@ static void differences_done(struct differences *d)
 struct block {
 	double sum[3];
 	uint32_t n[3];
+	sqlite3_int64 first[3];
 	double hours;
 };
 
@@ -91,9 +93,14 @@ static int end_block(struct differences *d, struct block *b, uint32_t block)
 	if (b->hours > 0) /* also where there is nothing to compare with */
 		rc = vec_push(&d->exposed, ((struct link_day){day, b->hours}));
 	if (rc == 0 && b->n[SIDE_WITH] > 0 && b->n[SIDE_WITHOUT] > 0)
-		rc = vec_push(&d->at, ((struct difference){b->sum[SIDE_WITH] / b->n[SIDE_WITH] -
-								   b->sum[SIDE_WITHOUT] / b->n[SIDE_WITHOUT],
-							   block, b->n[SIDE_WITH], b->n[SIDE_WITHOUT]}));
+		rc = vec_push(&d->at, ((struct difference){
+					      .value = b->sum[SIDE_WITH] / b->n[SIDE_WITH] -
+						       b->sum[SIDE_WITHOUT] / b->n[SIDE_WITHOUT],
+					      .block = block,
+					      .with = b->n[SIDE_WITH],
+					      .without = b->n[SIDE_WITHOUT],
+					      .pair = {b->first[SIDE_WITH], b->first[SIDE_WITHOUT]},
+				      }));
 	*b = (struct block){0};
 	return rc;
 }
@@ -114,7 +121,7 @@ static int compare(const struct question *q, size_t first, size_t end, struct di
 		if (isnan(j->in_mpi) || side == SIDE_NONE)
 			continue;
 		b.sum[side] += (double)j->in_mpi;
-		b.n[side]++;
+		b.first[side] = b.n[side]++ == 0 ? j->id : b.first[side];
 		b.hours += side == SIDE_WITH ? (double)j->core_hours : 0;
 	}
 	return rc == 0 ? end_block(d, &b, at) : rc;
@@ -170,6 +177,25 @@ static uint32_t day_of(const struct difference *x)
 	return x->block * BLOCK_S / FLEET_SECONDS_PER_DAY;
 }
 
+/* The largest differences. */
+static void fill_evidence(const struct difference *at, size_t n, struct link_effect *x)
+{
+	double values[LINK_EVIDENCE] = {0};
+	memset(x->evidence, 0, sizeof(x->evidence));
+	for (size_t i = 0; i < n; i++) {
+		size_t k = LINK_EVIDENCE;
+		for (; k > 0 && at[i].value > values[k - 1]; k--)
+			if (k < LINK_EVIDENCE) {
+				values[k] = values[k - 1];
+				x->evidence[k] = x->evidence[k - 1];
+			}
+		if (k < LINK_EVIDENCE) {
+			values[k] = at[i].value;
+			x->evidence[k] = at[i].pair;
+		}
+	}
+}
+
 /* Those at[0, n), by time. */
 static void fill(const struct difference *at, size_t n, struct room *r, struct link_effect *x)
 {
@@ -182,6 +208,7 @@ static void fill(const struct difference *at, size_t n, struct room *r, struct l
 	x->blocks = (uint32_t)n;
 	x->z = n > 0 ? signed_ranks_z(at, n, r) : 0;
 	x->effect = median_of(at, n, r);
+	fill_evidence(at, n, x);
 }
 
 static bool tells(const struct link_effect *x)

@@ -27,7 +27,13 @@
 #define LINK_BLOCKS 15	  /* quarters of days with jobs of both kinds; fewer tell nothing, */
 #define LINK_DAYS 5	  /* nor do those of fewer days */
 #define LINK_JOBS 500000u /* of so many jobs at most, the last ones: fewer days then */
+#define LINK_EVIDENCE 4	  /* pairs of jobs that are named */
 #define LINK_NONE UINT32_MAX
+
+/* Jobs of one program, user and size that began in the same quarter of a day, by their numbers in the database. */
+struct link_pair {
+	sqlite3_int64 with, without;
+};
 
 /* What it may have cost on a day. */
 struct link_day {
@@ -39,10 +45,11 @@ struct link_effect {
 	uint32_t at;		       /* the switch; LINK_NONE: a program beside another */
 	uint32_t program, user, other; /* numbers of names; 0 of a switch */
 	double effect, z, q;
-	uint32_t jobs, without, blocks, days; /* jobs of either kind in those blocks */
-	double since;			      /* seconds since 1970: it became so; 0: it has been all the time */
-	double since_low, since_high;	      /* surely between, at 95 % */
-	double before, change_p;	      /* its effect until then; of the change, as LINK_CHANGE_P */
+	uint32_t jobs, without, blocks, days;	  /* jobs of either kind in those blocks */
+	double since;				  /* seconds since 1970: it became so; 0: it has been all the time */
+	double since_low, since_high;		  /* surely between, at 95 % */
+	double before, change_p;		  /* its effect until then; of the change, as LINK_CHANGE_P */
+	struct link_pair evidence[LINK_EVIDENCE]; /* those that show it best first; 0: no more */
 	VEC(struct link_day) cost;
 };
 typedef VEC(struct link_effect) link_list;

@@ -147,6 +147,19 @@ static void bind_since(sqlite3_stmt *s, int at, const struct link_effect *x)
 		sqlite3_bind_double(s, at + 3 + k, reals[k]);
 }
 
+static int keep_pairs(struct fleet *f, sqlite3_stmt *s, int place, const struct link_effect *x, struct error *e)
+{
+	int rc = 0;
+	for (int k = 0; k < LINK_EVIDENCE && x->evidence[k].with != 0 && rc == 0; k++) {
+		sqlite3_bind_int(s, 1, place);
+		sqlite3_bind_int(s, 2, k);
+		sqlite3_bind_int64(s, 3, x->evidence[k].with);
+		sqlite3_bind_int64(s, 4, x->evidence[k].without);
+		rc = run(f, s, e);
+	}
+	return rc;
+}
+
 static void bind(sqlite3_stmt *s, int place, const struct link_effect *x)
 {
 	const double reals[] = {x->effect, x->z, x->q};
@@ -206,7 +219,7 @@ int links_judge(struct fleet *f, const struct scan *s, link_list *ret_list, stru
 
 int links_keep(struct fleet *f, const link_list *list, struct error *e)
 {
-	if (fleet_run(f, "DELETE FROM links; DELETE FROM link_days", e) < 0)
+	if (fleet_run(f, "DELETE FROM links; DELETE FROM link_days; DELETE FROM link_jobs", e) < 0)
 		return -EIO;
 	sqlite3_stmt *link = fleet_prepare(
 		f,
@@ -219,14 +232,17 @@ int links_keep(struct fleet *f, const link_list *list, struct error *e)
 							 " hours=hours+excluded.hours",
 							 e)
 					 : NULL;
-	int rc = day != NULL ? 0 : -EIO;
+	sqlite3_stmt *pair = day != NULL ? fleet_prepare(f, "INSERT INTO link_jobs VALUES(?,?,?,?)", e) : NULL;
+	int rc = pair != NULL ? 0 : -EIO;
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
 		sqlite3_clear_bindings(link);
 		bind(link, (int)i, &list->at[i]);
 		rc = run(f, link, e);
 		rc = rc == 0 ? keep_days(f, day, (int)i, &list->at[i], e) : rc;
+		rc = rc == 0 ? keep_pairs(f, pair, (int)i, &list->at[i], e) : rc;
 	}
 	sqlite3_finalize(link);
 	sqlite3_finalize(day);
+	sqlite3_finalize(pair);
 	return rc;
 }

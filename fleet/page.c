@@ -262,6 +262,20 @@ static bool is_linked(struct site *s, sqlite3_int64 id, bool link_it)
 	return link_it && vec_push(&s->linked, id) == 0;
 }
 
+static void put_job_name(struct fleet_page *g, sqlite3_int64 id, const char *key, const char *job, bool link_it)
+{
+	bool linked = is_linked(g->site, id, link_it);
+	if (linked)
+		put(&g->p, "<a href=\"job-%lld.html\">", (long long)id);
+	put_text(&g->p, *job != '\0' ? job : key, 40);
+	put(&g->p, linked ? "</a>" : "");
+}
+
+void put_job_named(struct fleet_page *g, sqlite3_int64 id, const char *key, const char *job)
+{
+	put_job_name(g, id, key, job, true);
+}
+
 /* Is it known how its time was spent? */
 static bool put_job(struct fleet_page *g, sqlite3_stmt *r, bool link_it)
 {
@@ -269,15 +283,9 @@ static bool put_job(struct fleet_page *g, sqlite3_stmt *r, bool link_it)
 	double hours = sqlite3_column_double(r, 9), useful = sqlite3_column_double(r, 10),
 	       wait = sqlite3_column_double(r, 11);
 	double parallel = sqlite3_column_type(r, 12) == SQLITE_NULL ? NAN : sqlite3_column_double(r, 12);
-	const char *job = text_of(r, 2);
-	bool linked = is_linked(g->site, id, link_it);
-	if (linked)
-		put(&g->p, "<tr><th scope=\"row\"><a href=\"job-%lld.html\">", (long long)id);
-	else
-		put(&g->p, "<tr><th scope=\"row\">");
-	put_text(&g->p, *job != '\0' ? job : text_of(r, 1), 40);
-	put(&g->p, "%s</th><td class=\"keep\">%s</td><td class=\"who\">", linked ? "</a>" : "",
-	    fmt_moment(sqlite3_column_double(r, 7)).s);
+	put(&g->p, "<tr><th scope=\"row\">");
+	put_job_name(g, id, text_of(r, 1), text_of(r, 2), link_it);
+	put(&g->p, "</th><td class=\"keep\">%s</td><td class=\"who\">", fmt_moment(sqlite3_column_double(r, 7)).s);
 	put_named(g, "user", sqlite3_column_int64(r, 16), text_of(r, 3));
 	put(&g->p, "</td><td class=\"who\">");
 	put_named(g, "program", sqlite3_column_int64(r, 17), text_of(r, 4));

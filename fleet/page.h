@@ -113,6 +113,8 @@ void put_version(struct fleet_page *g, const char *build, const char *mpi);
 	" j.parallel, i.name, j.loss_core_hours, j.complete, j.user, j.program, j.core_hours-j.idle_core_hours"
 #define JOB_TABLES "jobs j JOIN names u ON u.id=j.user JOIN names p ON p.id=j.program JOIN names i ON i.id=j.issue"
 void put_jobs(struct fleet_page *g, sqlite3_stmt *rows, const char *caption, bool link_all);
+/* A job's number, or its key where it has none, and the way to its page, which is made. */
+void put_job_named(struct fleet_page *g, sqlite3_int64 id, const char *key, const char *job);
 /* From when on single jobs are there, while sums are of all; nothing where no job was pruned. */
 void put_kept_from(struct fleet_page *g);
 /* How many jobs nodes and programs were judged by (fleet/samples.h). */

@@ -3,6 +3,8 @@
 #include "fleet/links.h"
 #include "fleet/page.h"
 
+#include "base/path.h"
+
 static void put_since(struct fleet_page *g, sqlite3_stmt *row)
 {
 	double low = sqlite3_column_double(row, 13), high = sqlite3_column_double(row, 14);
@@ -42,6 +44,50 @@ static void put_row(struct fleet_page *g, sqlite3_stmt *row)
 	put(&g->p, "</tr>\n");
 }
 
+static void put_pair_of(struct fleet_page *g, sqlite3_stmt *row, int at)
+{
+	double in_mpi = sqlite3_column_double(row, at + 3);
+	put(&g->p, "<td>");
+	put_job_named(g, sqlite3_column_int64(row, at), text_of(row, at + 1), text_of(row, at + 2));
+	put(&g->p, "</td><td class=\"n\" data-v=\"%.6g\">%.1f %%</td>", in_mpi, in_mpi * 100);
+}
+
+static void put_pair(struct fleet_page *g, sqlite3_stmt *row)
+{
+	put(&g->p, "<tr><th scope=\"row\">");
+	put_text(&g->p, *text_of(row, 0) != '\0' ? text_of(row, 0) : basename_of(text_of(row, 2)), 60);
+	put(&g->p, "</th><td class=\"keep\">%s</td><td>", fmt_moment(sqlite3_column_double(row, 5)).s);
+	put_text(&g->p, text_of(row, 3), 60);
+	put(&g->p, "</td><td>");
+	put_text(&g->p, basename_of(text_of(row, 4)), 60);
+	put(&g->p, "</td>");
+	put_pair_of(g, row, 6);
+	put_pair_of(g, row, 10);
+	put(&g->p, "</tr>\n");
+}
+
+static void put_pairs(struct fleet_page *g)
+{
+	sqlite3_stmt *row =
+		ask(g,
+		    "WITH x AS (SELECT id, key, job, user, program, start,"
+		    " 1-useful*core_hours/(core_hours-idle_core_hours) AS in_mpi FROM jobs)"
+		    "SELECT l.switch, l.place, o.name, u.name, p.name, j.start, j.id, j.key, j.job, j.in_mpi,"
+		    " k.id, k.key, k.job, k.in_mpi FROM link_jobs y JOIN links l ON l.place=y.place"
+		    " JOIN x j ON j.id=y.job JOIN x k ON k.id=y.other JOIN names o ON o.id=l.other JOIN names"
+		    " u ON u.id=j.user JOIN names p ON p.id=j.program ORDER BY l.place, y.at LIMIT 200",
+		    0);
+	put(&g->p,
+	    "<details class=\"shows\"><summary>Jobs that show it</summary><div class=\"scroll\"><table><thead><tr><th "
+	    "scope=\"col\">there, or beside</th><th scope=\"col\">began</th><th scope=\"col\">user</th><th "
+	    "scope=\"col\">program</th><th scope=\"col\">job with it</th><th scope=\"col\" class=\"n\">in MPI</th><th "
+	    "scope=\"col\">job without</th><th scope=\"col\" class=\"n\">in MPI</th></tr></thead><tbody>\n");
+	while (next(g, row))
+		put_pair(g, row);
+	put(&g->p, "</tbody></table></div></details>\n");
+	sqlite3_finalize(row);
+}
+
 void put_links(struct fleet_page *g)
 {
 	if (fleet_number(g->site->f, "SELECT count(*) FROM links", 0) == 0)
@@ -70,6 +116,7 @@ void put_links(struct fleet_page *g)
 	while (next(g, row))
 		put_row(g, row);
 	put(&g->p, "</tbody></table></div>\n");
+	put_pairs(g);
 	section_end(g);
 	sqlite3_finalize(row);
 }

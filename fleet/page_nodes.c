@@ -156,13 +156,9 @@ static void put_evidence_head(struct fleet_page *g, sqlite3_int64 node, const ch
 
 static void put_evidence_row(struct fleet_page *g, sqlite3_stmt *row)
 {
-	sqlite3_int64 id = sqlite3_column_int64(row, 3);
-	const char *job = text_of(row, 5);
-	if (!g->site->sealed)
-		(void)vec_push(&g->site->linked, id);
-	put(&g->p, "<tr><th scope=\"row\"><a href=\"job-%lld.html\">", (long long)id);
-	put_text(&g->p, *job != '\0' ? job : text_of(row, 4), 40);
-	put(&g->p, "</a></th><td class=\"keep\">%s</td><td>", fmt_moment(sqlite3_column_double(row, 10)).s);
+	put(&g->p, "<tr><th scope=\"row\">");
+	put_job_named(g, sqlite3_column_int64(row, 3), text_of(row, 4), text_of(row, 5));
+	put(&g->p, "</th><td class=\"keep\">%s</td><td>", fmt_moment(sqlite3_column_double(row, 10)).s);
 	put_named(g, "user", sqlite3_column_int64(row, 19), text_of(row, 6));
 	put(&g->p, "</td><td>");
 	put_named(g, "program", sqlite3_column_int64(row, 20), text_of(row, 7));

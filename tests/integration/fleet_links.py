@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """fleet_links.py - jobs that wait because of others on their switch, and a switch on which all wait, are found where they were planted, with the jobs
 that show it; nights that are busy, programs that only run at the same hours, and chance are not. Environment: MAKE_FLEET, MPITRACE."""
+import contextlib
 import copy
 import json
 import random
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -90,11 +92,20 @@ def over_time(t, place):
         t.equal('%s: nothing else' % name, len(rows), 1)
         t.check('%s: by how much since then, and before' % name, 0.09 < rows[0]['effect'] < 0.15 and abs(rows[0]['before']) < 0.03 and rows[0]['change_p'] < 0.01 and rows[0]['days'] <= 13, rows)
         t.check('%s: the page says since when' % name, 'before: ' in page and rows[0]['since'][:10] in page.replace('\u00a0', ' '), page[-3000:])
+        pairs = json.loads(fleet('query', "select j.program as a, k.program as b, j.user=k.user as same, j.start>='%s' as late, k.useful-j.useful as more, j.job as job from link_jobs x join job_list j on j.id=x.job join job_list k on k.id=x.other" % day(29), '--db', db, '--json').stdout)
+        t.check('%s: jobs that show it, of one program and user, since then' % name, len(pairs) == 4 and all(p['a'] == p['b'] and p['same'] and p['late'] and p['more'] > 0.1 for p in pairs), pairs)
+        t.check('%s: each on the page' % name, all('>%s</a>' % p['job'] in page for p in pairs) and page.count('job with it') == 1, page[-3000:])
         said = json.loads(fleet('monday', '--db', db, '--json', '--until', day(DAYS - 1)).stdout)
         text = ' '.join(s['text'] for s in said['sentences'] if s['kind'] == 'link')
         t.check('%s: so does Monday' % name, 'MPI since %s' % rows[0]['since'][:10] in text, text)
         hours = json.loads(fleet('query', 'select min(day) as first from link_days', '--db', db, '--json').stdout)
         t.check('%s: days before it cost nothing' % name, hours[0]['first'] >= FIRST // 86400 + 28, hours)
+        run = fleet('forget', '--user', 'alice', '--db', db)
+        with contextlib.closing(sqlite3.connect(db)) as f: # a question would judge again
+            ask = lambda sql: f.execute(sql).fetchone()[0]
+            left = ask("select count(*) from links l where not exists (select 1 from jobs j where j.user=l.user or l.user=0)"), ask(
+                "select count(*) from link_jobs where job not in (select id from jobs) or other not in (select id from jobs)")
+        t.equal('%s: who is forgotten shows nothing any more' % name, (run.returncode, left), (0, (0, 0)))
         _, rows, _ = found(t, place, name + '-repaired', seed=22, until=24, **how)
         t.equal('%s: when it has been repaired it is not named' % name, rows, [])
 
