@@ -12,6 +12,7 @@ enum kind { BUILD, MPI, MODULE, KINDS };
 enum side { BEFORE, SINCE };
 
 static const char *const kind_names[] = {"build", "MPI", "module"};
+static const char *const kind_words[] = {"build ", "", "module "}; /* a library's name says what it is */
 
 /* A build, a library or a module, and how many jobs of either side have it. */
 struct thing {
@@ -150,7 +151,7 @@ static int keep(struct fleet *f, sqlite3_stmt *insert, const struct change *c, c
 {
 	_cleanup_buf_ struct buf text = {0};
 	const struct thing *x = came != NULL ? came : went;
-	buf_printf(&text, "%s%s ", came == NULL ? "no more " : "", kind_names[x->kind]);
+	buf_printf(&text, "%s%s", came == NULL ? "no more " : "", kind_words[x->kind]);
 	put_name(&text, x);
 	if (came != NULL && went != NULL) {
 		buf_printf(&text, " in place of ");

@@ -10,7 +10,7 @@ static void put_change(struct fleet_page *g, sqlite3_stmt *row, bool named)
 	double change = sqlite3_column_double(row, 5), p = sqlite3_column_double(row, 11);
 	put(&g->p, "<tr><th scope=\"row\" class=\"keep\">%s", fmt_day(sqlite3_column_double(row, 2)).s);
 	if (sqlite3_column_double(row, 13) < sqlite3_column_double(row, 14))
-		put(&g->p, "<br><small class=\"soft\">most likely from %s to %s</small>",
+		put(&g->p, "<br><small class=\"soft\">most likely from %s<br>to %s</small>",
 		    fmt_day(sqlite3_column_double(row, 13)).s, fmt_day(sqlite3_column_double(row, 14)).s);
 	put(&g->p, "</th>");
 	if (named) {

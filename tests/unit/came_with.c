@@ -87,7 +87,7 @@ static const struct {
 } cases[] = {
 	{{{"aaaaaaaa11", "aaaaaaaa11"}, {"M 1", "M 1"}, {"[\"gcc/12\"]", "[\"gcc/12\"]"}}, NULL},
 	{{{"aaaaaaaa11", "bbbbbbbb22"}, {"M 1", "M 1"}, {"[]", "[]"}}, "build bbbbbbbb in place of aaaaaaaa"},
-	{{{"aaaaaaaa11", "aaaaaaaa11"}, {"M 1", "M 2"}, {"[]", "[]"}}, "MPI M 2 in place of M 1"},
+	{{{"aaaaaaaa11", "aaaaaaaa11"}, {"M 1", "M 2"}, {"[]", "[]"}}, "M 2 in place of M 1"},
 	{{{"aa", "aa"}, {"M 1", "M 1"}, {"[\"gcc/12\",\"fftw/3\"]", "[\"gcc/13\",\"fftw/3\"]"}},
 	 "module gcc/13 in place of gcc/12"},
 	{{{"aa", "aa"}, {"M 1", "M 1"}, {"[\"hugepages\"]", "[]"}}, "no more module hugepages"},
