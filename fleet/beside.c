@@ -90,7 +90,7 @@ static void pass_over(struct beside *w, uint32_t member, struct active *a)
 }
 
 /* Two that share several switches are beside each other once. */
-static int meet_on(struct beside *w, uint32_t member, struct active *a, uint32_t *met)
+static int add_neighbours_on(struct beside *w, uint32_t member, struct active *a, uint32_t *seen)
 {
 	double start = job_of(w, member)->start;
 	size_t kept = 0;
@@ -100,9 +100,9 @@ static int meet_on(struct beside *w, uint32_t member, struct active *a, uint32_t
 		if (end_of(job_of(w, other)) <= start)
 			continue;
 		a->at.at[kept++] = other;
-		if (met[other] != member + 1)
+		if (seen[other] != member + 1)
 			rc = note(w, member, other);
-		met[other] = member + 1;
+		seen[other] = member + 1;
 	}
 	a->at.n = kept;
 	w->jobs.at[member].crowded |= start < a->unseen_until;
@@ -114,11 +114,11 @@ static int meet_on(struct beside *w, uint32_t member, struct active *a, uint32_t
 	return 0;
 }
 
-static int meet(struct beside *w, uint32_t member, struct active *active, uint32_t *met)
+static int add_neighbours(struct beside *w, uint32_t member, struct active *active, uint32_t *seen)
 {
 	int rc = 0;
 	for (uint32_t i = 0; i < w->jobs.at[member].nswitches && rc == 0; i++)
-		rc = meet_on(w, member, &active[w->jobs.at[member].switches[i]], met);
+		rc = add_neighbours_on(w, member, &active[w->jobs.at[member].switches[i]], seen);
 	return rc;
 }
 
@@ -155,14 +155,14 @@ static void index_overlaps(struct beside *w)
 static int find_overlaps(struct beside *w, uint32_t switches)
 {
 	struct active *active = calloc((size_t)switches + 1, sizeof(*active));
-	uint32_t *met = calloc(w->jobs.n + 1, sizeof(*met));
-	int rc = active != NULL && met != NULL ? 0 : -ENOMEM;
+	uint32_t *seen = calloc(w->jobs.n + 1, sizeof(*seen));
+	int rc = active != NULL && seen != NULL ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < w->jobs.n && rc == 0; i++)
-		rc = meet(w, i, active, met);
+		rc = add_neighbours(w, i, active, seen);
 	for (uint32_t i = 0; active != NULL && i <= switches; i++)
 		vec_done(&active[i].at);
 	free(active);
-	free(met);
+	free(seen);
 	if (rc == 0)
 		index_overlaps(w);
 	return rc;

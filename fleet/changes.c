@@ -172,19 +172,19 @@ static struct split split_at(struct part *p, size_t at, double tests)
 /* ---- of all that it could be ---- */
 
 /* What is looked at in all. */
-struct looking {
+struct search {
 	const struct scan *s;
 	struct weather weather;
 	double names; /* programs and users with enough days */
 };
 
 /* Half of what chance may bring is left to days that nothing tells of, half to those on which a version came. */
-static double tests_of_days(const struct looking *l, const struct part *p)
+static double tests_of_days(const struct search *l, const struct part *p)
 {
 	return 2 * l->names * (double)(p->days[p->ndays - 1].day - p->days[0].day + 1);
 }
 
-static double tests_of_versions(const struct looking *l)
+static double tests_of_versions(const struct search *l)
 {
 	return 2 * (double)l->s->versions.n;
 }
@@ -206,7 +206,7 @@ static size_t day_at(const struct part *p, uint32_t day)
 	return k < p->ndays ? k : 0;
 }
 
-static struct split best_version(const struct looking *l, struct part *p)
+static struct split best_version(const struct search *l, struct part *p)
 {
 	struct split best = {.p = 1};
 	for (size_t i = 0; i < l->s->versions.n; i++) {
@@ -221,7 +221,7 @@ static struct split best_version(const struct looking *l, struct part *p)
 	return best;
 }
 
-static struct split best_split(const struct looking *l, struct part *p)
+static struct split best_split(const struct search *l, struct part *p)
 {
 	size_t at = best_day(p);
 	struct split x = at > 0 ? split_at(p, at, tests_of_days(l, p)) : (struct split){.p = 1};
@@ -277,7 +277,7 @@ static size_t first_job_of(const struct part *p, uint32_t day)
 	return i;
 }
 
-static int find_in(const struct looking *l, struct series *s, size_t from, size_t to, int depth, change_list *list)
+static int find_in(const struct search *l, struct series *s, size_t from, size_t to, int depth, change_list *list)
 {
 	struct change c = {0};
 	struct part p;
@@ -358,7 +358,7 @@ static size_t count_names(const struct order *o)
 	return n;
 }
 
-static int each_name(const struct looking *l, const struct order *o, change_list *list)
+static int each_name(const struct search *l, const struct order *o, change_list *list)
 {
 	size_t days;
 	int rc = 0;
@@ -394,7 +394,7 @@ static void leave_changed_out(struct order *o, const change_list *list)
 	o->n = kept;
 }
 
-static int find_all(struct looking *l, struct order *o, change_list *list)
+static int find_all(struct search *l, struct order *o, change_list *list)
 {
 	sort_by(o, OF_USER);
 	l->names = (double)count_names(o);
@@ -410,7 +410,7 @@ static int find_all(struct looking *l, struct order *o, change_list *list)
 
 int changes_find(const struct scan *s, change_list *ret_list)
 {
-	struct looking l = {.s = s};
+	struct search l = {.s = s};
 	struct order o = {.at = calloc(s->jobs.n + 1, sizeof(*o.at))};
 	if (o.at == NULL)
 		return -ENOMEM;
