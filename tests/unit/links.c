@@ -90,8 +90,8 @@ Test(links, jobs_without_number_on_a_switch_are_left_out_and_counted, .timeout =
 	scan_done(&s);
 }
 
-/* So many quarters of days, and in those from `since` to `until` a job on switch 1 is `more` of its time in MPI than one
- * on switch 2; in all others a little more or less by turns. */
+/* So many quarters of days, and in those from `since` to `until` a job on switch 1 is `more` of its time in MPI than
+ * one on switch 2; in all others a little more or less by turns. */
 static link_list switches(uint32_t blocks, uint32_t since, uint32_t until, double more)
 {
 	struct scan s = {0};
