@@ -2,7 +2,7 @@
 #include "fleet/came_with.h"
 
 #include "base/buf.h"
-#include "base/path.h"
+#include "base/search.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -93,15 +93,16 @@ static bool is_of(const struct scan_job *j, const struct change *c)
 /* The numbers of names are all different: of programs, of users. */
 static int count_sides(struct tally *t, sqlite3_stmt *ask, const struct scan *s, const struct change *c)
 {
-	size_t first = 0, n[2] = {0, 0};
+	size_t n[2] = {0, 0};
+	size_t from = search_first(0, s->jobs.n, i, s->jobs.at[i].day + CAME_DAYS < c->day_low);
+	size_t first = search_first(from, s->jobs.n, i, s->jobs.at[i].day < c->day);
+	size_t to = search_first(first, s->jobs.n, i, s->jobs.at[i].day < c->day_high + CAME_DAYS);
 	int rc = 0;
-	while (first < s->jobs.n && s->jobs.at[first].day < c->day)
-		first++;
 	sqlite3_bind_int64(ask, 2, c->name);
-	for (size_t i = first; i < s->jobs.n && n[SINCE] < CAME_JOBS && rc == 0; i++)
+	for (size_t i = first; i < to && n[SINCE] < CAME_JOBS && rc == 0; i++)
 		if (is_of(&s->jobs.at[i], c) && s->jobs.at[i].day >= c->day_high && ++n[SINCE] > 0)
 			rc = count_job(t, ask, s->jobs.at[i].id, SINCE);
-	for (size_t i = first; i-- > 0 && n[BEFORE] < CAME_JOBS && rc == 0;)
+	for (size_t i = first; i-- > from && n[BEFORE] < CAME_JOBS && rc == 0;)
 		if (is_of(&s->jobs.at[i], c) && s->jobs.at[i].day < c->day_low && ++n[BEFORE] > 0)
 			rc = count_job(t, ask, s->jobs.at[i].id, BEFORE);
 	return rc;

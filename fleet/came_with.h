@@ -6,6 +6,7 @@
 #include "fleet/db.h"
 
 #define CAME_JOBS 40	/* that are looked at on either side, those next to the change */
+#define CAME_DAYS 60	/* they are looked for in, on either side */
 #define CAME_LEAST 5	/* of which something is known on either side; fewer tell nothing */
 #define CAME_SHARE 0.8	/* of them have it since then, */
 #define CAME_BEFORE 0.2 /* and at most so many had it before */

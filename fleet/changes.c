@@ -3,6 +3,8 @@
 #include "fleet/series.h"
 #include "fleet/weather.h"
 
+#include "base/search.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -209,9 +211,11 @@ static size_t day_at(const struct part *p, uint32_t day)
 static struct split best_version(const struct search *l, struct part *p)
 {
 	struct split best = {.p = 1};
-	for (size_t i = 0; i < l->s->versions.n; i++) {
-		const struct scan_version *v = &l->s->versions.at[i];
-		size_t at = v->program == p->s->name ? day_at(p, v->day) : 0;
+	const struct scan_version *all = l->s->versions.at;
+	size_t n = l->s->versions.n;
+	for (size_t i = search_first(0, n, k, all[k].program < p->s->name); i < n && all[i].program == p->s->name;
+	     i++) {
+		size_t at = day_at(p, all[i].day);
 		if (at == 0 || p->days[at].score == 0)
 			continue;
 		struct split x = split_at(p, at, tests_of_versions(l));

@@ -191,7 +191,7 @@ static const char versions_came[] =
 	" UNION ALL SELECT program, total(jobs), min(first) FROM temp.versions GROUP BY program, mpi),"
 	"r AS (SELECT program, first, min(first) OVER (PARTITION BY program) AS begin,"
 	" row_number() OVER (PARTITION BY program ORDER BY n DESC) AS place FROM v WHERE n>=?1)"
-	" SELECT DISTINCT program, first/86400 FROM r WHERE place<=?2 AND first>begin";
+	" SELECT DISTINCT program, first/86400 FROM r WHERE place<=?2 AND first>begin ORDER BY 1, 2";
 
 static int load_versions(struct fleet *f, struct scan *s, struct error *e)
 {

@@ -34,10 +34,10 @@ struct scan_version {
 struct scan {
 	VEC(struct scan_job) jobs; /* by start */
 	VEC(struct scan_node) nodes;
-	VEC(uint32_t) names; /* number of a node's name in the database */
-	VEC(struct scan_version) versions;
-	uint32_t day_end; /* after the last */
-	uint32_t thinned; /* the last day of which not all jobs are here; 0: none */
+	VEC(uint32_t) names;		   /* number of a node's name in the database */
+	VEC(struct scan_version) versions; /* by program */
+	uint32_t day_end;		   /* after the last */
+	uint32_t thinned;		   /* the last day of which not all jobs are here; 0: none */
 };
 
 /* samples_renew() before. 0, or -errno with text. */
