@@ -243,7 +243,7 @@ static void enter_meetings(struct interval *v)
 
 /* ---- what events need ---- */
 
-static int need(struct interval *v, struct need x)
+int interval_need(struct interval *v, struct need x)
 {
 	if (x.kind != NEED_MEETING)
 		v->events[x.of].flags |= EVENT_NEEDED;
@@ -260,9 +260,8 @@ static int need_meeting(struct interval *v, uint32_t event, const struct event *
 			 .of = part->meeting,
 			 .kind = NEED_MEETING,
 			 .gathering = m->gathering,
-			 .bytes = part->bytes,
-			 .root = root};
-	return free_to_go ? 0 : need(v, x);
+			 .bytes = part->bytes};
+	return free_to_go ? 0 : interval_need(v, x);
 }
 
 static int need_meetings(struct interval *v)
@@ -309,12 +308,19 @@ static int take_message(void *context, const struct mpix_link *link)
 			 .distance = l->place[src] != l->place[dst]};
 	if (send != NO_EVENT)
 		v->events[send].distance = x.distance;
-	if (send != NO_EVENT && done != NO_EVENT && need(v, x) < 0)
+	if (send != NO_EVENT && done != NO_EVENT && interval_need(v, x) < 0)
 		return -ENOMEM;
 	if (!may_wait)
 		return 0;
 	bool synchronous = send != NO_EVENT && (v->events[send].flags & EVENT_SYNCHRONOUS) != 0;
 	return vec_push(&l->held, (struct held_send){sent, recv, bytes, synchronous});
+}
+
+static int take_completion(struct interval *v, uint32_t event, const struct event *part)
+{
+	v->events[event].flags |= EVENT_COMPLETES;
+	int code = vec_push(&v->completions, (struct completion){event, part->meeting});
+	return code < 0 ? code : need_meeting(v, event, part);
 }
 
 static int take_wait(void *context, const struct mpix_wait *wait)
@@ -325,7 +331,7 @@ static int take_wait(void *context, const struct mpix_wait *wait)
 	if (event == NO_EVENT || causer == NO_EVENT)
 		return 0;
 	if (wait->how == MPIX_CAME_BYTES && (v->events[causer].flags & EVENT_ENTERS) != 0)
-		return need_meeting(v, event, &v->events[causer]);
+		return take_completion(v, event, &v->events[causer]);
 	if (wait->state == 0 || (wait->how != MPIX_WAIT_UNTIL_START && wait->how != MPIX_WAIT_NS))
 		return 0;
 	int64_t until = v->events[causer].start_ns < v->events[event].end_ns ? v->events[causer].start_ns
@@ -387,7 +393,7 @@ static int need_receives(struct loading *l)
 	vec_sort(&l->held, by_bytes);
 	int code = 0;
 	for (size_t i = 0; i < n && code == 0; i++)
-		code = need(v, (struct need){l->held.at[i].sent, l->held.at[i].recv, .kind = NEED_START});
+		code = interval_need(v, (struct need){l->held.at[i].sent, l->held.at[i].recv, .kind = NEED_START});
 	return code;
 }
 
@@ -399,7 +405,7 @@ static int need_causers(struct interval *v)
 		const struct blame *b = &v->blames.at[i];
 		bool known = v->needs_of[b->event] < v->needs_of[b->event + 1];
 		if (!known && b->needed)
-			code = need(v, (struct need){b->event, b->causer, .kind = NEED_START});
+			code = interval_need(v, (struct need){b->event, b->causer, .kind = NEED_START});
 	}
 	return code;
 }
@@ -439,10 +445,14 @@ static int load_needs(struct loading *l, struct error *e)
 	if (code == 0)
 		code = need_receives(l);
 	if (code == 0)
+		code = need_completions(v);
+	if (code == 0)
 		code = sort_needs(v);
 	if (code == 0)
 		code = need_causers(v);
-	return code == 0 ? sort_needs(v) : code;
+	if (code == 0)
+		code = sort_needs(v);
+	return code == 0 ? find_order(v) : code;
 }
 
 /* ---- all of it ---- */
@@ -510,6 +520,7 @@ void interval_done(struct interval *v)
 	vec_done(&v->needs);
 	vec_done(&v->meetings);
 	vec_done(&v->blames);
+	vec_done(&v->completions);
 	index_done(&v->meeting_index);
 	*v = (struct interval){0};
 }

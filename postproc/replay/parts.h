@@ -24,6 +24,8 @@ enum event_flag {
 	EVENT_FINALIZE = 64,
 	EVENT_INIT = 128,
 	EVENT_SYNCHRONOUS = 256, /* a send that ends with its receive, of whatever size */
+	EVENT_COMPLETES = 512,	 /* a nonblocking collective */
+	EVENT_MEETS = 1024,	 /* and not before all have come to do so */
 };
 
 /* One call. Times are those of the file. */
@@ -47,18 +49,20 @@ struct need {
 	uint32_t event, of; /* whose; an event, or a meeting */
 	uint32_t bytes;
 	uint8_t kind, distance;
-	uint8_t gathering;
-	bool root;
+	uint8_t gathering; /* of a meeting */
+	bool enters;	   /* and it is this call's start that others wait for there */
 	float transfer_ns; /* of a message: from the start of its send until it is there */
 };
 
-/* One collective operation of which parts were recorded. */
+/* One collective operation of which parts were recorded; or its completion, where nobody was through before all had
+ * come to complete it. */
 struct meeting {
 	uint32_t comm;
 	uint64_t number;
 	uint32_t members, entered;
 	int64_t last_ns, root_ns; /* recorded starts; INT64_MIN: none */
 	double sum_ns;		  /* of recorded starts */
+	int64_t out_ns;		  /* of a completion: when the first was through */
 	bool everybody;		  /* all lanes are members */
 	uint8_t gathering;
 	uint32_t root_event;
@@ -70,6 +74,11 @@ struct blame {
 	uint32_t state;
 	bool needed; /* the call could not end before the causer's began */
 	int64_t ns;  /* from the start of the call to that of the causer's, or its own end */
+};
+
+/* What a call completes of those that were started before. */
+struct completion {
+	uint32_t event, meeting;
 };
 
 struct base_of_window {
@@ -107,9 +116,11 @@ struct interval {
 	VEC(struct meeting) meetings;
 	struct index meeting_index;
 	VEC(struct blame) blames;
-	float *spent_ns;	/* of each event beyond what it needed */
-	int64_t from_ns, to_ns; /* of its first and last call; INT64_MAX and INT64_MIN: there is none */
-	int64_t recorded_ns;	/* from one to the other */
+	VEC(struct completion) completions;
+	bool completes_in_order; /* what all ranks complete each does in the same order */
+	float *spent_ns;	 /* of each event beyond what it needed */
+	int64_t from_ns, to_ns;	 /* of its first and last call; INT64_MAX and INT64_MIN: there is none */
+	int64_t recorded_ns;	 /* from one to the other */
 };
 
 /* What calls take beyond what they needed: as recorded, or by the model. */
@@ -142,6 +153,13 @@ struct replay {
 /* load.c: the events, needs, meetings and blames of windows [first, end). */
 int interval_load(struct mpix_file *f, struct interval *v, struct error *e);
 void interval_done(struct interval *v);
+int interval_need(struct interval *v, struct need x);
+/* completions.c: what calls that complete collectives need beside the others' starts; when needs are sorted, in which
+ * order; and the first that all ranks take part in and need of each other, NULL: none. */
+int need_completions(struct interval *v);
+int find_order(struct interval *v);
+const struct need *completion_of_all(const struct interval *v, uint32_t event);
+bool blames_completion(const struct interval *v, const struct blame *b); /* and not who started it */
 /* fit.c: what transfers take, from all intervals; then what of each call lies beyond what it needed. */
 int model_fit(struct replay *r);
 /* What a call of this kind and size takes beyond what it needed, on the mean; NaN: there was none. */

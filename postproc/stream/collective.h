@@ -41,8 +41,8 @@ struct part {
 	bool completed;
 	bool tested;   /* by a test it was completed, which does not wait */
 	uint64_t came; /* bytes that only partners record */
-	/* Scans, neighbourhoods: the last to enter of those waited for, or NOBODY. Nonblocking ones of all with all:
-	 * the last to complete it, where that is who was waited for. */
+	/* Scans, neighbourhoods: the last to enter of those waited for, or NOBODY. Other nonblocking ones: who came to
+	 * complete it, where that is who was waited for. */
 	struct arrival causer;
 	struct edge *edge; /* until decided: of its start in neighbourhoods, of its completion in those */
 	struct need *need; /* and of its completion */
@@ -73,13 +73,13 @@ static inline uint64_t collective_hash(uint32_t comm, uint32_t channel, uint32_t
 	return index_mix((uint64_t)comm << 32 | channel, 0) + k;
 }
 
-/* A nonblocking operation of all with all, which a library without a progress thread does not end before the last has
- * come to complete it. */
+/* A nonblocking operation, which a library without a progress thread does not end before others have come to complete
+ * it. */
 static inline bool part_needs_others_to_complete(const struct part *p)
 {
 	bool blocking = p->start.at.at == p->done.at.at && p->start.at.lane == p->done.at.lane &&
 			p->start.at.window == p->done.at.window;
-	return !blocking && coll_is_all_for_all(p->coll);
+	return !blocking && (coll_is_all_for_all(p->coll) || coll_is_rooted((enum sig_coll)p->coll));
 }
 
 struct part *collective_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part);
