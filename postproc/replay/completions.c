@@ -1,23 +1,24 @@
-/* completions.c - nonblocking collectives, which a library without a progress thread of its own moves on only while
- * their members are in MPI: who needs whom to complete them.
+/* completions.c - who needs whom to complete collectives: nonblocking ones, which a library without a progress thread
+ * moves on only while their members are in MPI, and those with a root, which members pass on.
  * In: which call completed what, and who the analysis saw waiting for another to come and complete it
- * (postproc/stream/collective.c).  Out: needs; a meeting more for each operation that nobody was through with before all
- * had come to complete it, so that it is of all, whoever comes last otherwise. */
+ * (postproc/stream/collective.c).  Out: needs; a meeting more for each operation that nobody was through with before
+ * all had come to complete it, so that it is of all, whoever comes last otherwise. */
 #include "postproc/replay/parts.h"
 
 #include <stdlib.h>
 
-/* The event could not end before the causer of its wait had come to complete the same, or as much of it. */
+/* The event could not end before the causer of its wait had come to complete the same. */
 bool blames_completion(const struct interval *v, const struct blame *b)
 {
 	unsigned event = v->events[b->event].flags, causer = v->events[b->causer].flags;
-	return (event & EVENT_COMPLETES) != 0 && (causer & (EVENT_COMPLETES | EVENT_ENTERS)) == EVENT_COMPLETES;
+	return b->state == WAIT_FOR_MEMBER ||
+	       ((event & EVENT_COMPLETES) != 0 && (causer & (EVENT_COMPLETES | EVENT_ENTERS)) == EVENT_COMPLETES);
 }
 
 static bool any_was_seen(const struct interval *v)
 {
 	for (size_t i = 0; i < v->blames.n; i++)
-		if (blames_completion(v, &v->blames.at[i]))
+		if (blames_completion(v, &v->blames.at[i]) && v->blames.at[i].state != WAIT_FOR_MEMBER)
 			return true;
 	return false;
 }
@@ -80,10 +81,8 @@ static int need_all(struct interval *v, const struct meeting *sums)
 
 int need_completions(struct interval *v)
 {
-	if (!any_was_seen(v))
-		return 0;
 	struct meeting *sums = sum_up(v);
-	int code = sums == NULL ? -ENOMEM : need_all(v, sums);
+	int code = sums == NULL ? -ENOMEM : any_was_seen(v) ? need_all(v, sums) : 0;
 	for (size_t i = 0; i < v->blames.n && code == 0; i++) {
 		const struct blame *b = &v->blames.at[i];
 		if (blames_completion(v, b) && (v->events[b->event].flags & EVENT_MEETS) == 0)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #define LATER_WINDOWS 2u /* in which messages of an interval's last window may become complete */
-#define LATE_RECEIVER 2u /* of enum wait_state: SPEC.md, less 1 */
 
 struct held_send {
 	uint32_t sent, recv;
@@ -23,6 +22,7 @@ struct loading {
 		uint16_t flags;
 		uint8_t gathering;
 		bool started; /* what it begins another call completes */
+		bool posts;   /* and it is a receive */
 	} * ops;
 	uint32_t *place; /* of ranks */
 	/* sends that may have waited for their receive, until it is known from which size on they do */
@@ -75,6 +75,7 @@ static struct op_what what_is(const char *op)
 	x.gathering = gathering_of(name);
 	x.started =
 		(begins(name, "i") && !begins(name, "inter")) || begins(name, "start") || strstr(name, "_i") != NULL;
+	x.posts = strcmp(name, "irecv") == 0 || strcmp(name, "imrecv") == 0;
 	x.flags |= strstr(name, "ssend") != NULL ? EVENT_SYNCHRONOUS : 0;
 	x.flags |= strcmp(name, "init") == 0 || strcmp(name, "init_thread") == 0 ? EVENT_INIT : 0;
 	x.flags |= strcmp(name, "finalize") == 0 ? EVENT_FINALIZE : 0;
@@ -137,6 +138,9 @@ static int take_event(void *context, const struct mpix_event *ev)
 			  .bytes = bits32(ev->bytes),
 			  .distance = NO_DISTANCE,
 			  .flags = op.flags};
+	x.flags |= op.started ? EVENT_STARTS : 0;
+	if ((ev->class == MPIX_OTHER && (op.flags & EVENT_FINALIZE) == 0) || op.posts)
+		x.flags |= EVENT_LOCAL;
 	if (ev->calls != 1 || (ev->flags & MPIX_POLLS) != 0)
 		x.flags |= EVENT_POLLS;
 	if (ev->number != MPIX_NO_NUMBER && (ev->flags & MPIX_COLLECTIVE) != 0 && op.gathering != GATHER_NONE) {
@@ -411,7 +415,7 @@ static int need_causers(struct interval *v)
 }
 
 /* By event; those of one stay as they are. v->needs_of: where those of each event begin. */
-static int sort_needs(struct interval *v)
+int interval_sort_needs(struct interval *v)
 {
 	size_t n = v->needs.n;
 	struct need *sorted = malloc((n + 1) * sizeof(*sorted));
@@ -447,11 +451,11 @@ static int load_needs(struct loading *l, struct error *e)
 	if (code == 0)
 		code = need_completions(v);
 	if (code == 0)
-		code = sort_needs(v);
+		code = interval_sort_needs(v);
 	if (code == 0)
 		code = need_causers(v);
 	if (code == 0)
-		code = sort_needs(v);
+		code = interval_sort_needs(v);
 	return code == 0 ? find_order(v) : code;
 }
 

@@ -10,6 +10,9 @@
 #define SIZE_BINS 48u /* by the binary logarithm of bytes */
 #define NO_EVENT UINT32_MAX
 #define SITES_KNOWN 4u
+/* Of enum wait_state: SPEC.md, less 1. */
+#define LATE_RECEIVER 2u
+#define WAIT_FOR_MEMBER 26u
 
 /* How members of a collective wait for each other. */
 enum gathering { GATHER_NONE, GATHER_ALL, GATHER_FROM_ROOT, GATHER_TO_ROOT };
@@ -26,6 +29,8 @@ enum event_flag {
 	EVENT_SYNCHRONOUS = 256, /* a send that ends with its receive, of whatever size */
 	EVENT_COMPLETES = 512,	 /* a nonblocking collective */
 	EVENT_MEETS = 1024,	 /* and not before all have come to do so */
+	EVENT_STARTS = 4096,	 /* what another call completes */
+	EVENT_LOCAL = 2048,	 /* passes no data on: the start of a receive, and what is no communication */
 };
 
 /* One call. Times are those of the file. */
@@ -129,7 +134,7 @@ enum way { AS_RECORDED, BY_MODEL, WAYS };
 /* How long all intervals take, together. */
 struct lengths {
 	double ns[WAYS];
-	uint64_t given_up;
+	uint64_t given_up, put_off;
 };
 
 struct replay {
@@ -153,6 +158,7 @@ struct replay {
 /* load.c: the events, needs, meetings and blames of windows [first, end). */
 int interval_load(struct mpix_file *f, struct interval *v, struct error *e);
 void interval_done(struct interval *v);
+int interval_sort_needs(struct interval *v);
 int interval_need(struct interval *v, struct need x);
 /* completions.c: what calls that complete collectives need beside the others' starts; when needs are sorted, in which
  * order; and the first that all ranks take part in and need of each other, NULL: none. */
@@ -166,6 +172,10 @@ int model_fit(struct replay *r);
 double model_spent_ns(const struct model *m, const struct event *x, bool waits);
 /* change.c: computing before each event with the change, of v->n; the caller frees. NULL without memory. */
 float *change_gaps(const struct interval *v, const struct replay_change *change);
+/* nonblocking.c: the interval with change->nonblocking, and of how many calls that changes when they are completed,
+ * which is added; the caller is done with it. 0 or -ENOMEM. */
+int interval_nonblocking(const struct interval *v, const struct replay_change *change, struct interval *ret_v,
+			 uint64_t *ret_calls);
 /* walk.c: how long the interval takes either way, ns; given-up calls are added. 0 or -ENOMEM. */
 struct walk_how {
 	const float *gaps;

@@ -183,7 +183,7 @@ static int at_leaf(struct shard *sh, const struct collective *m, const struct pa
 	return waits ? wait_note(sh, p->wait, LATE_BROADCAST, clip(p, root->ns), root, false) : 0;
 }
 
-/* A nonblocking one: as others come late to complete it, beside what was waited for others to start it. */
+/* As others come late to their part, beside what was waited for root or leaves. */
 static int for_member(struct shard *sh, const struct part *p)
 {
 	int64_t from = p->done.start_ns + p->wait->wait_ns;

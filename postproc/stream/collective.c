@@ -279,7 +279,7 @@ static const struct part *waited_for(const struct collective *whole, const struc
 	return waited > before && rest <= waited ? last : NULL;
 }
 
-/* Of a nonblocking operation, who waited for others to complete it. */
+/* Who waited for others to come to the call in which they complete it. */
 static int know_completions(struct shard *sh, struct collective *whole)
 {
 	struct ordered all = {0};

@@ -73,13 +73,13 @@ static inline uint64_t collective_hash(uint32_t comm, uint32_t channel, uint32_t
 	return index_mix((uint64_t)comm << 32 | channel, 0) + k;
 }
 
-/* A nonblocking operation, which a library without a progress thread does not end before others have come to complete
- * it. */
+/* Others may have to come to the call in which they complete it: of a nonblocking operation in a library without a
+ * progress thread, and of one with a root wherever others pass its data on. */
 static inline bool part_needs_others_to_complete(const struct part *p)
 {
 	bool blocking = p->start.at.at == p->done.at.at && p->start.at.lane == p->done.at.lane &&
 			p->start.at.window == p->done.at.window;
-	return !blocking && (coll_is_all_for_all(p->coll) || coll_is_rooted((enum sig_coll)p->coll));
+	return coll_is_rooted((enum sig_coll)p->coll) || (!blocking && coll_is_all_for_all(p->coll));
 }
 
 struct part *collective_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part);

@@ -218,6 +218,24 @@ Test(waits, a_nonblocking_collective_with_a_root_waits_for_who_comes_to_complete
 	}
 }
 
+/* Rank 2 gathers from rank 3, and sends both parts on. */
+Test(waits, who_passes_data_on_in_a_collective_waits_for_who_it_has_it_from)
+{
+	struct program *p = program_create(4, 1);
+	const double from[] = {10, 11, 14, 500}, to[] = {505, 13, 503, 502};
+	for (unsigned r = 0; r < 4; r++)
+		program_coll(p, r, coll("MPI_Gather", COLL_GATHER, from[r], to[r], 0));
+	cJSON *root = analyse_program(p, 1000);
+	const cJSON *row = find_text(root, "wait_states", "state", "wait_for_member");
+	cr_assert_not_null(row);
+	cr_expect_eq(field(row, "rank"), 2);
+	cr_expect_eq(field(row, "causer"), 3);
+	cr_expect_float_eq(field(row, "seconds"), 486e-6, NEAR);
+	cr_expect_float_eq(waited(root, "late_reduce", 0) + waited(root, "early_reduce", 0), 490e-6, NEAR);
+	cr_expect_float_eq(at_path(root, "delays.waits_s"), 976e-6, NEAR);
+	cJSON_Delete(root);
+}
+
 /* Who tests is there all the time. */
 Test(waits, nobody_waits_for_one_that_has_tested_for_it)
 {
