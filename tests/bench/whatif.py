@@ -6,6 +6,7 @@ of the build in build/). As root with real-time priority, since the programs' co
   whatif.py [PROGRAM...]"""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,9 +17,14 @@ from bench import ENV, HERE, MPITRACE
 SOURCE = os.path.join(HERE, '..', 'programs', 'mended.c')
 
 
-def halved():
+def line(mark):
+    """FILE:LINE of the call that ends where this comment stands, or begins in that line."""
     with open(SOURCE, encoding='utf-8') as f:
-        return next(i for i, text in enumerate(f, 1) if '/* halved */' in text)
+        lines = f.read().splitlines()
+    at = next(i for i, text in enumerate(lines) if '/* %s */' % mark in text)
+    while not re.search(r'MPI_[A-Z][a-z_]+\(', lines[at]):
+        at -= 1
+    return 'mended.c:%d' % (at + 1)
 
 
 PROGRAMS = {
@@ -26,7 +32,13 @@ PROGRAMS = {
     'late_send': ('--without', 'late_sender'), 'late_isend': ('--without', 'late_sender'),
     'late_root': ('--without', 'collective_root_bottleneck'), 'late_leaf': ('--without', 'collective_root_bottleneck'),
     'late_receive': ('--without', 'late_receiver'), 'pipeline': ('--rank', '1=0.5x'),
-    'site': ('--site', 'mended.c:%d=0.5x' % halved()), 'master': ('--rank', '0=0.25x'),
+    'site': ('--site', line('halved') + '=0.5x'), 'master': ('--rank', '0=0.25x'),
+    'ibarrier': ('--balance',), 'iallreduce': ('--balance',), 'ialltoall': ('--balance',), 'ibcast': ('--balance',),
+    'isend': ('--without', 'late_receiver'), 'irecv': ('--rank', '1=0.3333x', '--rank', '3=0.3333x'),
+    'blocking_recv': ('--nonblocking', line('a receive')), 'blocking_send': ('--nonblocking', line('a send')),
+    'blocking_allreduce': ('--nonblocking', line('a collective')),
+    'blocking_halo': ('--nonblocking', line('a receive from the left'), '--nonblocking', line('a receive from the right')),
+    'needless_barrier': ('--without', 'barrier_imbalance'), 'slow': ('--rank', '3=0.4x'), 'gather': ('--balance',),
 }
 
 

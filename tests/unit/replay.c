@@ -1,59 +1,5 @@
 /* replay.c - what a run would have taken with something otherwise, of programs of which that is known. */
-#include "step_analysis.h"
-
-#include "postproc/postproc.h"
-#include "postproc/replay/replay.h"
-
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define STEPS 50
-#define LATE_SENDER 1u /* bits of enum wait_state */
-#define WAIT_AT_BARRIER (1u << 3)
-#define WAIT_AT_NXN (1u << 5)
-
-enum { SENDS = 20, WAITS = 30, MEETS = 50 }; /* lines */
-
-static const struct replay_change as_it_was = {.bandwidth = 1, .latency = 1, .causer_site = REPLAY_ANY};
-
-/* Write p, analyse it, replay at most max_events of it; destroys p. The caller destroys both. */
-static struct replay *replay_of(struct program *p, double end_us, uint64_t max_events, cJSON **ret_root)
-{
-	char *dir = make_directory(), mpix[256];
-	char *paths[] = {dir};
-	struct postproc_result result = {0};
-	struct replay *r = NULL;
-	struct mpix_file *f;
-	struct error e;
-	program_write(p, dir, end_us, -1);
-	program_destroy(p);
-	snprintf(mpix, sizeof(mpix), "%s/job.mpix", dir);
-	cr_assert_eq(postproc_analyze(paths, 1, mpix, 1, &result, &e), 0, "%s", e.text);
-	if (ret_root != NULL)
-		*ret_root = cJSON_Parse(result.json);
-	free(result.json);
-	cr_assert_eq(mpix_open(mpix, &f, &e), 0, "%s", e.text);
-	cr_assert_eq(replay_create(f, max_events, &r, &e), 0, "%s", e.text);
-	mpix_close(f);
-	remove_directory(dir);
-	return r;
-}
-
-static struct replay_result predict(struct replay *r, struct replay_change change)
-{
-	struct replay_result result;
-	cr_assert_eq(replay_predict(r, &change, &result), 0);
-	return result;
-}
-
-static void near(double got, double wanted, double by, const char *what)
-{
-	cr_assert(fabs(got - wanted) <= by * wanted, "%s: got %g, not %g", what, got, wanted);
-}
+#include "replayed.h"
 
 /* Rank `heavy` of 4 computes 300 us before each barrier, the others 100; in each step another one if heavy is -1. */
 static struct program *uneven(int heavy, double *ret_end_us)
@@ -101,60 +47,6 @@ Test(replay, balanced_all_compute_as_long_as_the_mean)
 		c = as_it_was;
 		c.without_states = WAIT_AT_BARRIER;
 		near(predict(r, c).predicted_s, 160e-6 * STEPS, 0.02, "without waiting at the barrier");
-		replay_destroy(r);
-	}
-}
-
-/* All start it, and compute as in uneven(); nobody is through before the last comes to complete it. */
-static struct program *uneven_meanwhile(int heavy, double *ret_end_us)
-{
-	struct program *p = program_create(4, 1);
-	for (unsigned i = 0; i < STEPS; i++)
-		for (unsigned r = 0; r < 4; r++) {
-			double t = 310.0 * i;
-			struct call start = {.op = "MPI_Iallreduce",
-					     .from_us = t,
-					     .to_us = t + 1,
-					     .peer = SIG_NO_ROOT,
-					     .bytes = 8,
-					     .from_each = 8,
-					     .coll = COLL_ALLREDUCE,
-					     .flags = SIG_STARTS_REQUEST,
-					     .line = MEETS};
-			program_coll(p, r, start);
-			struct done done = {program_serial(p, r), NO_STATUS, 0, 0, false};
-			unsigned most = heavy < 0 ? i % 4 : (unsigned)heavy;
-			double from = t + 1 + (r == most ? 300 : 100);
-			program_wait(p, r,
-				     (struct call){.op = "MPI_Wait", .from_us = from, .to_us = t + 310, .line = WAITS},
-				     &done, 1);
-		}
-	*ret_end_us = 310.0 * STEPS;
-	return p;
-}
-
-Test(replay, who_completes_a_collective_waits_for_the_last_that_comes_to_do_so)
-{
-	for (int heavy = -1; heavy < 2; heavy++) {
-		double end_us;
-		struct program *p = uneven_meanwhile(heavy, &end_us);
-		struct replay *r = replay_of(p, end_us, 1000000, NULL);
-		struct replay_change c = as_it_was;
-		struct replay_factor longer = {REPLAY_ANY, 3, 4};
-		struct replay_result x = predict(r, c);
-		cr_assert_lt(x.error, 0.01, "%g off", x.error);
-		c.balance = true;
-		near(predict(r, c).predicted_s, 160e-6 * STEPS, 0.02, "balanced");
-		c = as_it_was;
-		c.without_states = WAIT_AT_NXN;
-		near(predict(r, c).predicted_s, 160e-6 * STEPS, 0.02, "without waiting at it");
-		c = as_it_was;
-		c.factors = &longer;
-		c.nfactors = 1;
-		x = predict(r, c);
-		if (heavy == 1) /* who was never waited for is, when it is the last */
-			near(x.predicted_s, 410e-6 * STEPS, 0.02, "another longer");
-		cr_expect_float_eq(x.gain_low, x.gain_high, 0.02, "both ways");
 		replay_destroy(r);
 	}
 }
