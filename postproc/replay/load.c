@@ -1,8 +1,7 @@
 /* load.c - from an .mpix to events in a row, what each needs, and who was seen to be waited for.
  * In: cells of the file, window by window.  Out: struct interval. */
+#include "postproc/replay/moves.h"
 #include "postproc/replay/parts.h"
-
-#include "base/search.h"
 
 #include <stdlib.h>
 
@@ -291,6 +290,15 @@ static int bytes_of(struct loading *l, const struct mpix_link *link, uint32_t se
 	return code;
 }
 
+/* Both sides of a large one: each may need the other inside of MPI to complete it. */
+static int take_partners(struct loading *l, const struct mpix_link *link, uint32_t done, uint32_t sent, uint32_t bytes)
+{
+	struct interval *v = l->v;
+	if (done != NO_EVENT && vec_push(&v->partners, (struct partner){done, link->send.lane, bytes}) < 0)
+		return -ENOMEM;
+	return sent == NO_EVENT ? 0 : vec_push(&v->partners, (struct partner){sent, link->recv.lane, bytes});
+}
+
 static int take_message(void *context, const struct mpix_link *link)
 {
 	struct loading *l = context;
@@ -313,6 +321,8 @@ static int take_message(void *context, const struct mpix_link *link)
 	if (send != NO_EVENT)
 		v->events[send].distance = x.distance;
 	if (send != NO_EVENT && done != NO_EVENT && interval_need(v, x) < 0)
+		return -ENOMEM;
+	if (bytes > EAGER_BYTES && take_partners(l, link, done, sent, x.bytes) < 0)
 		return -ENOMEM;
 	if (!may_wait)
 		return 0;
@@ -456,6 +466,10 @@ static int load_needs(struct loading *l, struct error *e)
 		code = need_causers(v);
 	if (code == 0)
 		code = interval_sort_needs(v);
+	if (code == 0)
+		code = need_progress(v);
+	if (code == 0)
+		code = interval_sort_needs(v);
 	return code == 0 ? find_order(v) : code;
 }
 
@@ -525,6 +539,7 @@ void interval_done(struct interval *v)
 	vec_done(&v->meetings);
 	vec_done(&v->blames);
 	vec_done(&v->completions);
+	vec_done(&v->partners);
 	index_done(&v->meeting_index);
 	*v = (struct interval){0};
 }

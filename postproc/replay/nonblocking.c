@@ -7,8 +7,6 @@
  * or before the same call with the same partner comes again, which has the same buffer. */
 #include "postproc/replay/parts.h"
 
-#include "base/search.h"
-
 #include <stdlib.h>
 
 /* Where events of the recorded interval stand in the other one. */
@@ -39,7 +37,7 @@ static uint32_t partner_of(const struct interval *v, uint32_t event)
 	const struct need *n = &v->needs.at[v->needs_of[event]];
 	if (n->kind == NEED_MEETING || n->gathering != GATHER_NONE)
 		return NO_EVENT;
-	return (uint32_t)search_first(0, v->ntracks, k, v->tracks[k].first + v->tracks[k].n <= n->of);
+	return track_of(v, n->of);
 }
 
 static bool comes_again(const struct interval *v, uint32_t one, uint32_t other)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/index.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "postproc/replay/replay.h"
 
@@ -86,6 +87,11 @@ struct completion {
 	uint32_t event, meeting;
 };
 
+/* Who is at the other end of a large message that a call completes, or of a leaf's part of a collective. */
+struct partner {
+	uint32_t event, track, bytes;
+};
+
 struct base_of_window {
 	uint32_t window, first;
 };
@@ -122,6 +128,7 @@ struct interval {
 	struct index meeting_index;
 	VEC(struct blame) blames;
 	VEC(struct completion) completions;
+	VEC(struct partner) partners;
 	bool completes_in_order; /* what all ranks complete each does in the same order */
 	float *spent_ns;	 /* of each event beyond what it needed */
 	int64_t from_ns, to_ns;	 /* of its first and last call; INT64_MAX and INT64_MIN: there is none */
@@ -166,6 +173,8 @@ int need_completions(struct interval *v);
 int find_order(struct interval *v);
 const struct need *completion_of_all(const struct interval *v, uint32_t event);
 bool blames_completion(const struct interval *v, const struct blame *b); /* and not who started it */
+/* progress.c: what calls need beside all of this, of v->partners. */
+int need_progress(struct interval *v);
 /* fit.c: what transfers take, from all intervals; then what of each call lies beyond what it needed. */
 int model_fit(struct replay *r);
 /* What a call of this kind and size takes beyond what it needed, on the mean; NaN: there was none. */
@@ -189,6 +198,11 @@ static inline unsigned size_bin(uint64_t bytes)
 {
 	unsigned bin = bytes == 0 ? 0 : 64u - (unsigned)__builtin_clzll(bytes);
 	return bin < SIZE_BINS ? bin : SIZE_BINS - 1;
+}
+
+static inline uint32_t track_of(const struct interval *v, uint32_t event)
+{
+	return (uint32_t)search_first(0, v->ntracks, k, v->tracks[k].first + v->tracks[k].n <= event);
 }
 
 /* Computing recorded before event i of a track, ns. */

@@ -279,14 +279,23 @@ static const struct part *waited_for(const struct collective *whole, const struc
 	return waited > before && rest <= waited ? last : NULL;
 }
 
+static bool any_may_wait(const struct collective *whole)
+{
+	for (const struct collective *m = whole->sibling; m != NULL; m = m->sibling)
+		for (const struct part *p = m->parts; p != NULL; p = p->next)
+			if (p->completed && part_may_wait_for_others(p))
+				return true;
+	return false;
+}
+
 /* Who waited for others to come to the call in which they complete it. */
 static int know_completions(struct shard *sh, struct collective *whole)
 {
 	struct ordered all = {0};
-	int code = order_completions(whole, &all);
+	int code = any_may_wait(whole) ? order_completions(whole, &all) : 0;
 	for (struct collective *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
 		for (struct part *p = m->parts; p != NULL && code == 0; p = p->next) {
-			const struct part *last = part_needs_others_to_complete(p) ? waited_for(whole, &all, p) : NULL;
+			const struct part *last = part_may_wait_for_others(p) ? waited_for(whole, &all, p) : NULL;
 			if (last != NULL)
 				p->causer = arrival_of(last->rank, &last->done);
 			if (p->need != NULL)

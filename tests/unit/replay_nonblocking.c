@@ -138,3 +138,73 @@ Test(replay, a_nonblocking_collective_is_completed_when_all_have_come)
 	cJSON_Delete(root);
 	replay_destroy(r);
 }
+
+/* Each in turn computes 400 us between the starts of an exchange of large messages and its end, the other 100. */
+static struct program *exchanges(void)
+{
+	struct program *p = program_create(2, 1);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned r = 0; r < 2; r++) {
+			double t = 410.0 * i;
+			struct call c = {.op = "MPI_Irecv", .from_us = t, .to_us = t + 1, .bytes = 8192, .line = MEETS};
+			c.flags = SIG_STARTS_REQUEST;
+			c.peer = 1 - (int)r;
+			program_recv(p, r, c);
+			struct done done[2] = {{program_serial(p, r), 1 - (int)r, 0, 8192, false}};
+			c.op = "MPI_Isend";
+			c.from_us = t + 1;
+			c.to_us = t + 2;
+			c.line = SENDS;
+			program_send(p, r, c);
+			done[1] = (struct done){program_serial(p, r), NO_STATUS, 0, 0, false};
+			struct call both = {.op = "MPI_Waitall", .to_us = t + 410, .line = WAITS};
+			both.from_us = t + 2 + (r == i % 2 ? 400 : 100);
+			program_wait(p, r, both, done, 2);
+		}
+	return p;
+}
+
+Test(replay, large_messages_are_complete_when_both_sides_have_come_to_do_so)
+{
+	struct replay *r = replay_of(exchanges(), 410.0 * STEPS, 1000000, NULL);
+	struct replay_factor shorter[] = {{REPLAY_ANY, 0, 0.25}, {REPLAY_ANY, 1, 0.25}};
+	struct replay_change c = as_it_was;
+	struct replay_result x = predict(r, c);
+	cr_assert_lt(x.error, 0.01, "%g off", x.error);
+	c.factors = shorter;
+	c.nfactors = 2;
+	near(predict(r, c).predicted_s, (100 + 10) * 1e-6 * STEPS, 0.03, "all computing a quarter");
+	replay_destroy(r);
+}
+
+/* A leaf that sends its part early is held back until the root calls MPI, for whatever. */
+Test(replay, a_leaf_is_held_back_until_its_root_comes_to_mpi)
+{
+	struct program *p = program_create(2, 1);
+	uint32_t alone = program_comm(p, "alone", (const int32_t[]){0}, 1);
+	for (unsigned i = 0; i < STEPS; i++) {
+		double t = 310.0 * i;
+		struct call c = {.op = "MPI_Reduce", .coll = COLL_REDUCE, .bytes = 8, .line = MEETS};
+		c.from_us = t + 10;
+		c.to_us = t + 202;
+		program_coll(p, 1, c);
+		program_coll(p, 0,
+			     (struct call){.op = "MPI_Barrier",
+					   .comm = alone,
+					   .from_us = t + 200,
+					   .to_us = t + 201,
+					   .coll = COLL_BARRIER,
+					   .line = SENDS});
+		c.from_us = t + 300;
+		c.to_us = t + 301;
+		program_coll(p, 0, c);
+	}
+	struct replay *r = replay_of(p, 310.0 * STEPS, 1000000, NULL);
+	struct replay_factor shorter = {REPLAY_ANY, 0, 0.1};
+	struct replay_change c = as_it_was;
+	cr_assert_lt(predict(r, c).error, 0.01);
+	c.factors = &shorter;
+	c.nfactors = 1;
+	cr_expect_lt(predict(r, c).predicted_s, 130e-6 * STEPS, "whose root computes less");
+	replay_destroy(r);
+}
