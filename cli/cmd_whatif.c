@@ -35,6 +35,7 @@ struct whatif {
 	VEC(struct replay_factor) factors;
 	VEC(struct replay_rank) ranks;
 	VEC(uint32_t) sites, open_sites; /* of the issue that is looked at; of all that are asked for */
+	VEC(uint32_t) nonblocking;
 	struct replay_change change;
 	cJSON *analysis;
 };
@@ -56,7 +57,7 @@ static int add_wish(struct whatif *x, int key, const char *text)
 	const char *number = key == 'r' || key == 's' ? text != NULL ? strrchr(text, '=') : NULL : text;
 	if (key == 'r' || key == 's')
 		number = number != NULL ? number + 1 : NULL;
-	if (key != 'b' && key != 'w' && (number == NULL || factor_of(number, &wish.factor) < 0))
+	if (key != 'b' && key != 'w' && key != 'k' && (number == NULL || factor_of(number, &wish.factor) < 0))
 		return usage_error("whatif", "\"%.64s\": a factor is a number of 0 to %.0f, as in 0.8x", text,
 				   FACTOR_MAX);
 	if ((key == 'n' || key == 'l') && !(wish.factor > 0))
@@ -67,10 +68,15 @@ static int add_wish(struct whatif *x, int key, const char *text)
 static int parse(struct whatif *x, int argc, char **argv)
 {
 	static const struct option names[] = {
-		{"balance", no_argument, NULL, 'b'},	   {"network", required_argument, NULL, 'n'},
-		{"latency", required_argument, NULL, 'l'}, {"rank", required_argument, NULL, 'r'},
-		{"site", required_argument, NULL, 's'},	   {"without", required_argument, NULL, 'w'},
-		{"json", no_argument, NULL, 'j'},	   {NULL, 0, NULL, 0},
+		{"balance", no_argument, NULL, 'b'},
+		{"network", required_argument, NULL, 'n'},
+		{"latency", required_argument, NULL, 'l'},
+		{"rank", required_argument, NULL, 'r'},
+		{"site", required_argument, NULL, 's'},
+		{"without", required_argument, NULL, 'w'},
+		{"json", no_argument, NULL, 'j'},
+		{"nonblocking", required_argument, NULL, 'k'},
+		{NULL, 0, NULL, 0},
 	};
 	int key, code = 0;
 	opterr = 0;
@@ -109,6 +115,8 @@ static bool is_site(const cJSON *site, const char *text, size_t len)
 	return (n == (int)len && strncmp(whole, text, len) == 0) || (m == (int)len && strncmp(last, text, len) == 0);
 }
 
+#define NO_SITE "no call of MPI at \"%s\": `mpitrace show` lists call sites"
+
 static int wish_site(struct whatif *x, const struct wish *wish)
 {
 	size_t len = (size_t)(strrchr(wish->text, '=') - wish->text);
@@ -121,7 +129,17 @@ static int wish_site(struct whatif *x, const struct wish *wish)
 			return -ENOMEM;
 		found = true;
 	}
-	return found ? 0 : complain(x->path, "no call of MPI at \"%s\": `mpitrace show` lists call sites", wish->text);
+	return found ? 0 : complain(x->path, NO_SITE, wish->text);
+}
+
+static int wish_nonblocking(struct whatif *x, const struct wish *wish)
+{
+	size_t before = x->nonblocking.n;
+	for (const cJSON *s = json_first(x->analysis, "callsites"); s != NULL; s = s->next)
+		if (is_site(s, wish->text, strlen(wish->text)) &&
+		    vec_push(&x->nonblocking, (uint32_t)json_number_or(s, "id", 0)) < 0)
+			return -ENOMEM;
+	return x->nonblocking.n > before ? 0 : complain(x->path, NO_SITE, wish->text);
 }
 
 static int wish_rank(struct whatif *x, const struct wish *wish)
@@ -228,7 +246,11 @@ static int understand(struct whatif *x)
 			code = wish_rank(x, w);
 		else if (w->option == 'w')
 			code = wish_issue(x, w);
+		else if (w->option == 'k')
+			code = wish_nonblocking(x, w);
 	}
+	x->change.nonblocking = x->nonblocking.at;
+	x->change.nnonblocking = (uint32_t)x->nonblocking.n;
 	x->change.factors = x->factors.at;
 	x->change.nfactors = (uint32_t)x->factors.n;
 	x->change.open_sites = x->open_sites.at;
@@ -254,6 +276,8 @@ static void describe(const struct wish *w, char ret_text[WHAT_MAX])
 	else if (w->option == 's')
 		snprintf(ret_text, WHAT_MAX, "computing before %.*s %g times as long", len < 128 ? len : 128, text,
 			 w->factor);
+	else if (w->option == 'k')
+		snprintf(ret_text, WHAT_MAX, "%.128s nonblocking", text);
 	else
 		snprintf(ret_text, WHAT_MAX, "without %.64s", text);
 }
@@ -278,6 +302,8 @@ static cJSON *result_json(const struct whatif *x, const struct replay *replay, c
 	json_put(root, "covered", r->covered);
 	json_put(root, "given_up", (double)r->given_up);
 	json_put(root, "polls_kept", r->polls);
+	if (x->nonblocking.n > 0)
+		json_put(root, "completed_later", (double)r->put_off);
 	what = json_array(root, "what");
 	for (size_t i = 0; i < x->wishes.n; i++) {
 		char text[WHAT_MAX];
@@ -325,6 +351,18 @@ static int put_choices(struct whatif *x, struct replay *replay, cJSON *root)
 	return 0;
 }
 
+/* What is not recorded is how long a program could do without what these calls bring. */
+static void print_nonblocking(const cJSON *root)
+{
+	double calls = json_number_or(root, "completed_later", 0);
+	if (calls > 0)
+		printf("%s start there, and are completed before their rank's next call elsewhere that may pass on\n"
+		       "what they bring, or the same call comes again: at most so much is gained. The range is from "
+		       "where\n"
+		       "nothing moves while ranks compute to a library with a progress thread.\n",
+		       fmt_plain(fmt_many(calls, "call")).s);
+}
+
 static void print_gain(const char *what, const cJSON *r)
 {
 	double gain = json_number_or(r, "gain", 0), low = json_number_or(r, "gain_low", 0);
@@ -355,6 +393,7 @@ static void print_text(const struct whatif *x, const cJSON *root)
 		printf("Tests and probes take %.1f %% of the ranks' time and stay as they were: nothing tells for "
 		       "whom.\n",
 		       100 * polls);
+	print_nonblocking(root);
 	for (const cJSON *c = json_first(root, "choices"); c != NULL; c = c->next)
 		print_gain(json_text(c, "what", ""), c);
 	for (size_t i = 0; i < x->wishes.n; i++) {
@@ -372,6 +411,8 @@ static int answer(struct whatif *x, struct replay *replay)
 	struct replay_result r;
 	cJSON *root = NULL;
 	int code = replay_predict(replay, &x->change, &r);
+	if (code == 0 && x->nonblocking.n > 0 && r.put_off == 0)
+		return complain(x->path, "%s", "no call at these places that was seen to need others");
 	if (code == 0) {
 		root = result_json(x, replay, &r);
 		code = x->wishes.n == 0 ? put_choices(x, replay, root) : 0;
@@ -425,10 +466,12 @@ static int whatif(int argc, char **argv)
 	vec_done(&x.ranks);
 	vec_done(&x.sites);
 	vec_done(&x.open_sites);
+	vec_done(&x.nonblocking);
 	replay_change_done(&x.change);
 	return code;
 }
 
-const struct command cmd_whatif = {"whatif", whatif, "estimate what a run would gain from a change, by replay",
-				   "whatif FILE.mpix [--balance] [--network Nx] [--latency Nx] [--rank R=Nx]... "
-				   "[--site FILE:LINE=Nx]... [--without ISSUE]... [--json]"};
+const struct command cmd_whatif = {
+	"whatif", whatif, "estimate what a run would gain from a change, by replay",
+	"whatif FILE.mpix [--balance] [--network Nx] [--latency Nx] [--rank R=Nx]... "
+	"[--site FILE:LINE=Nx]... [--nonblocking FILE:LINE]... [--without ISSUE]... [--json]"};

@@ -69,7 +69,7 @@ static double collective_waits_ns(const struct analysis *a)
 	return (double)(a->tally.waits.total_ns[WAIT_AT_NXN] + a->tally.waits.total_ns[NXN_COMPLETION] +
 			a->tally.waits.total_ns[LATE_BROADCAST] + a->tally.waits.total_ns[EARLY_REDUCE] +
 			a->tally.waits.total_ns[LATE_REDUCE] + a->tally.waits.total_ns[EARLY_SCAN] +
-			a->tally.waits.total_ns[WAIT_AT_NEIGHBORS]);
+			a->tally.waits.total_ns[WAIT_AT_NEIGHBORS] + a->tally.waits.total_ns[WAIT_FOR_MEMBER]);
 }
 
 void issue_global_collective_heavy(const struct analysis *a, struct issue *f)

@@ -16,10 +16,17 @@ struct phases {
 	VEC(struct phase) at;
 };
 
-static bool ends_phase(const struct interval *v, const struct event *x)
+static bool meets_all(const struct interval *v, uint32_t event)
 {
+	const struct event *x = &v->events[event];
 	return (x->flags & EVENT_BLOCKS) != 0 && v->meetings.at[x->meeting].everybody &&
 	       v->meetings.at[x->meeting].gathering == GATHER_ALL;
+}
+
+/* Or completes what all have started. */
+static bool ends_phase(const struct interval *v, uint32_t event)
+{
+	return meets_all(v, event) || (v->completes_in_order && completion_of_all(v, event) != NULL);
 }
 
 /* Ranks come to meetings of all in the same order, so the n-th phase of one is that of another. */
@@ -30,7 +37,7 @@ static int sum_phases(const struct interval *v, const struct track *t, const flo
 		if (vec_reach(&p->at, phase) < 0)
 			return -ENOMEM;
 		p->at.at[phase].sum_ns += (double)gaps[i];
-		phase += ends_phase(v, &v->events[i]);
+		phase += ends_phase(v, i);
 	}
 	return 0;
 }
@@ -48,7 +55,7 @@ static void balance_track(const struct interval *v, const struct track *t, float
 	double own = 0;
 	for (uint32_t i = t->first; i < t->first + t->n; i++) {
 		own += (double)gaps[i];
-		if (!ends_phase(v, &v->events[i]) && i + 1 < t->first + t->n)
+		if (!ends_phase(v, i) && i + 1 < t->first + t->n)
 			continue;
 		scale(gaps, from, i + 1, own, p->at.at[phase++].sum_ns / v->ntracks);
 		from = i + 1;
@@ -76,9 +83,9 @@ static bool is_blamed(const struct blame *b, const struct replay_change *c)
 }
 
 /* Its rank begins anew behind it: it had waited, or met all others. */
-static bool levels(const struct interval *v, const struct event *x)
+static bool levels(const struct interval *v, uint32_t event)
 {
-	return (x->flags & EVENT_WAITED) != 0 || ends_phase(v, x);
+	return (v->events[event].flags & (EVENT_WAITED | EVENT_MEETS)) != 0 || meets_all(v, event);
 }
 
 /* Computing before each event since its rank last waited itself, or all were together. */
@@ -88,7 +95,7 @@ static float *own_of_all(const struct interval *v, const float *gaps)
 	for (uint32_t k = 0; own != NULL && k < v->ntracks; k++) {
 		const struct track *t = &v->tracks[k];
 		for (uint32_t i = t->first; i < t->first + t->n; i++) {
-			bool goes_on = i > t->first && !levels(v, &v->events[i - 1]);
+			bool goes_on = i > t->first && !levels(v, i - 1);
 			own[i] = gaps[i] + (goes_on ? own[i - 1] : 0);
 		}
 	}
@@ -107,21 +114,38 @@ static void take_out(const struct interval *v, const struct track *t, uint32_t c
 		float part = !here ? 0 : left < gaps[i] ? left : gaps[i];
 		gaps[i] -= part;
 		left -= part;
-		if (i > t->first && levels(v, &v->events[i - 1]))
+		if (i > t->first && levels(v, i - 1))
 			left = 0;
 	}
 }
 
 /* Whoever is late at a meeting of all should be there as early as their mean. */
+static void want_mean_at(const struct interval *v, uint32_t event, uint32_t meeting, const bool *asked, float *wanted)
+{
+	const struct meeting *m = &v->meetings.at[meeting];
+	if (asked[meeting])
+		wanted[event] =
+			fmaxf(wanted[event], (float)((double)v->events[event].start_ns - m->sum_ns / m->members));
+}
+
 static void want_mean(const struct interval *v, const bool *asked, float *wanted)
 {
 	for (uint32_t i = 0; i < v->n; i++) {
 		const struct event *x = &v->events[i];
-		if ((x->flags & EVENT_ENTERS) == 0 || x->gathering != GATHER_ALL || !asked[x->meeting])
-			continue;
-		const struct meeting *m = &v->meetings.at[x->meeting];
-		wanted[i] = fmaxf(wanted[i], (float)((double)x->start_ns - m->sum_ns / m->members));
+		if ((x->flags & EVENT_ENTERS) != 0 && x->gathering == GATHER_ALL)
+			want_mean_at(v, i, x->meeting, asked, wanted);
+		for (uint32_t k = v->needs_of[i]; (x->flags & EVENT_MEETS) != 0 && k < v->needs_of[i + 1]; k++)
+			if (v->needs.at[k].enters)
+				want_mean_at(v, i, v->needs.at[k].of, asked, wanted);
 	}
+}
+
+/* The completions that an event waits for. */
+static void ask_completions(const struct interval *v, uint32_t event, bool *asked)
+{
+	for (uint32_t k = v->needs_of[event]; k < v->needs_of[event + 1]; k++)
+		if (v->needs.at[k].enters)
+			asked[v->needs.at[k].of] = true;
 }
 
 /* Who is waited for alone should be there as early as who waits, as far as it computed longer since it last waited. */
@@ -135,6 +159,10 @@ static void want_causers(const struct interval *v, const struct replay_change *c
 			continue;
 		if ((causer->flags & EVENT_ENTERS) != 0 && causer->gathering == GATHER_ALL) {
 			asked[causer->meeting] = true;
+			continue;
+		}
+		if (blames_completion(v, b) && (v->events[b->event].flags & EVENT_MEETS) != 0) {
+			ask_completions(v, b->event, asked);
 			continue;
 		}
 		float more = own[b->causer] - own[b->event];

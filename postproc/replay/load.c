@@ -1,13 +1,11 @@
 /* load.c - from an .mpix to events in a row, what each needs, and who was seen to be waited for.
  * In: cells of the file, window by window.  Out: struct interval. */
+#include "postproc/replay/moves.h"
 #include "postproc/replay/parts.h"
-
-#include "base/search.h"
 
 #include <stdlib.h>
 
 #define LATER_WINDOWS 2u /* in which messages of an interval's last window may become complete */
-#define LATE_RECEIVER 2u /* of enum wait_state: SPEC.md, less 1 */
 
 struct held_send {
 	uint32_t sent, recv;
@@ -23,6 +21,7 @@ struct loading {
 		uint16_t flags;
 		uint8_t gathering;
 		bool started; /* what it begins another call completes */
+		bool posts;   /* and it is a receive */
 	} * ops;
 	uint32_t *place; /* of ranks */
 	/* sends that may have waited for their receive, until it is known from which size on they do */
@@ -75,6 +74,7 @@ static struct op_what what_is(const char *op)
 	x.gathering = gathering_of(name);
 	x.started =
 		(begins(name, "i") && !begins(name, "inter")) || begins(name, "start") || strstr(name, "_i") != NULL;
+	x.posts = strcmp(name, "irecv") == 0 || strcmp(name, "imrecv") == 0;
 	x.flags |= strstr(name, "ssend") != NULL ? EVENT_SYNCHRONOUS : 0;
 	x.flags |= strcmp(name, "init") == 0 || strcmp(name, "init_thread") == 0 ? EVENT_INIT : 0;
 	x.flags |= strcmp(name, "finalize") == 0 ? EVENT_FINALIZE : 0;
@@ -137,6 +137,9 @@ static int take_event(void *context, const struct mpix_event *ev)
 			  .bytes = bits32(ev->bytes),
 			  .distance = NO_DISTANCE,
 			  .flags = op.flags};
+	x.flags |= op.started ? EVENT_STARTS : 0;
+	if ((ev->class == MPIX_OTHER && (op.flags & EVENT_FINALIZE) == 0) || op.posts)
+		x.flags |= EVENT_LOCAL;
 	if (ev->calls != 1 || (ev->flags & MPIX_POLLS) != 0)
 		x.flags |= EVENT_POLLS;
 	if (ev->number != MPIX_NO_NUMBER && (ev->flags & MPIX_COLLECTIVE) != 0 && op.gathering != GATHER_NONE) {
@@ -243,7 +246,7 @@ static void enter_meetings(struct interval *v)
 
 /* ---- what events need ---- */
 
-static int need(struct interval *v, struct need x)
+int interval_need(struct interval *v, struct need x)
 {
 	if (x.kind != NEED_MEETING)
 		v->events[x.of].flags |= EVENT_NEEDED;
@@ -260,9 +263,8 @@ static int need_meeting(struct interval *v, uint32_t event, const struct event *
 			 .of = part->meeting,
 			 .kind = NEED_MEETING,
 			 .gathering = m->gathering,
-			 .bytes = part->bytes,
-			 .root = root};
-	return free_to_go ? 0 : need(v, x);
+			 .bytes = part->bytes};
+	return free_to_go ? 0 : interval_need(v, x);
 }
 
 static int need_meetings(struct interval *v)
@@ -288,6 +290,15 @@ static int bytes_of(struct loading *l, const struct mpix_link *link, uint32_t se
 	return code;
 }
 
+/* Both sides of a large one: each may need the other inside of MPI to complete it. */
+static int take_partners(struct loading *l, const struct mpix_link *link, uint32_t done, uint32_t sent, uint32_t bytes)
+{
+	struct interval *v = l->v;
+	if (done != NO_EVENT && vec_push(&v->partners, (struct partner){done, link->send.lane, bytes}) < 0)
+		return -ENOMEM;
+	return sent == NO_EVENT ? 0 : vec_push(&v->partners, (struct partner){sent, link->recv.lane, bytes});
+}
+
 static int take_message(void *context, const struct mpix_link *link)
 {
 	struct loading *l = context;
@@ -309,12 +320,21 @@ static int take_message(void *context, const struct mpix_link *link)
 			 .distance = l->place[src] != l->place[dst]};
 	if (send != NO_EVENT)
 		v->events[send].distance = x.distance;
-	if (send != NO_EVENT && done != NO_EVENT && need(v, x) < 0)
+	if (send != NO_EVENT && done != NO_EVENT && interval_need(v, x) < 0)
+		return -ENOMEM;
+	if (bytes > EAGER_BYTES && take_partners(l, link, done, sent, x.bytes) < 0)
 		return -ENOMEM;
 	if (!may_wait)
 		return 0;
 	bool synchronous = send != NO_EVENT && (v->events[send].flags & EVENT_SYNCHRONOUS) != 0;
 	return vec_push(&l->held, (struct held_send){sent, recv, bytes, synchronous});
+}
+
+static int take_completion(struct interval *v, uint32_t event, const struct event *part)
+{
+	v->events[event].flags |= EVENT_COMPLETES;
+	int code = vec_push(&v->completions, (struct completion){event, part->meeting});
+	return code < 0 ? code : need_meeting(v, event, part);
 }
 
 static int take_wait(void *context, const struct mpix_wait *wait)
@@ -325,7 +345,7 @@ static int take_wait(void *context, const struct mpix_wait *wait)
 	if (event == NO_EVENT || causer == NO_EVENT)
 		return 0;
 	if (wait->how == MPIX_CAME_BYTES && (v->events[causer].flags & EVENT_ENTERS) != 0)
-		return need_meeting(v, event, &v->events[causer]);
+		return take_completion(v, event, &v->events[causer]);
 	if (wait->state == 0 || (wait->how != MPIX_WAIT_UNTIL_START && wait->how != MPIX_WAIT_NS))
 		return 0;
 	int64_t until = v->events[causer].start_ns < v->events[event].end_ns ? v->events[causer].start_ns
@@ -387,7 +407,7 @@ static int need_receives(struct loading *l)
 	vec_sort(&l->held, by_bytes);
 	int code = 0;
 	for (size_t i = 0; i < n && code == 0; i++)
-		code = need(v, (struct need){l->held.at[i].sent, l->held.at[i].recv, .kind = NEED_START});
+		code = interval_need(v, (struct need){l->held.at[i].sent, l->held.at[i].recv, .kind = NEED_START});
 	return code;
 }
 
@@ -399,13 +419,13 @@ static int need_causers(struct interval *v)
 		const struct blame *b = &v->blames.at[i];
 		bool known = v->needs_of[b->event] < v->needs_of[b->event + 1];
 		if (!known && b->needed)
-			code = need(v, (struct need){b->event, b->causer, .kind = NEED_START});
+			code = interval_need(v, (struct need){b->event, b->causer, .kind = NEED_START});
 	}
 	return code;
 }
 
 /* By event; those of one stay as they are. v->needs_of: where those of each event begin. */
-static int sort_needs(struct interval *v)
+int interval_sort_needs(struct interval *v)
 {
 	size_t n = v->needs.n;
 	struct need *sorted = malloc((n + 1) * sizeof(*sorted));
@@ -439,10 +459,18 @@ static int load_needs(struct loading *l, struct error *e)
 	if (code == 0)
 		code = need_receives(l);
 	if (code == 0)
-		code = sort_needs(v);
+		code = need_completions(v);
+	if (code == 0)
+		code = interval_sort_needs(v);
 	if (code == 0)
 		code = need_causers(v);
-	return code == 0 ? sort_needs(v) : code;
+	if (code == 0)
+		code = interval_sort_needs(v);
+	if (code == 0)
+		code = need_progress(v);
+	if (code == 0)
+		code = interval_sort_needs(v);
+	return code == 0 ? find_order(v) : code;
 }
 
 /* ---- all of it ---- */
@@ -510,6 +538,8 @@ void interval_done(struct interval *v)
 	vec_done(&v->needs);
 	vec_done(&v->meetings);
 	vec_done(&v->blames);
+	vec_done(&v->completions);
+	vec_done(&v->partners);
 	index_done(&v->meeting_index);
 	*v = (struct interval){0};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/index.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "postproc/replay/replay.h"
 
@@ -10,6 +11,9 @@
 #define SIZE_BINS 48u /* by the binary logarithm of bytes */
 #define NO_EVENT UINT32_MAX
 #define SITES_KNOWN 4u
+/* Of enum wait_state: SPEC.md, less 1. */
+#define LATE_RECEIVER 2u
+#define WAIT_FOR_MEMBER 26u
 
 /* How members of a collective wait for each other. */
 enum gathering { GATHER_NONE, GATHER_ALL, GATHER_FROM_ROOT, GATHER_TO_ROOT };
@@ -24,6 +28,10 @@ enum event_flag {
 	EVENT_FINALIZE = 64,
 	EVENT_INIT = 128,
 	EVENT_SYNCHRONOUS = 256, /* a send that ends with its receive, of whatever size */
+	EVENT_COMPLETES = 512,	 /* a nonblocking collective */
+	EVENT_MEETS = 1024,	 /* and not before all have come to do so */
+	EVENT_STARTS = 4096,	 /* what another call completes */
+	EVENT_LOCAL = 2048,	 /* passes no data on: the start of a receive, and what is no communication */
 };
 
 /* One call. Times are those of the file. */
@@ -47,18 +55,20 @@ struct need {
 	uint32_t event, of; /* whose; an event, or a meeting */
 	uint32_t bytes;
 	uint8_t kind, distance;
-	uint8_t gathering;
-	bool root;
+	uint8_t gathering; /* of a meeting */
+	bool enters;	   /* and it is this call's start that others wait for there */
 	float transfer_ns; /* of a message: from the start of its send until it is there */
 };
 
-/* One collective operation of which parts were recorded. */
+/* One collective operation of which parts were recorded; or its completion, where nobody was through before all had
+ * come to complete it. */
 struct meeting {
 	uint32_t comm;
 	uint64_t number;
 	uint32_t members, entered;
 	int64_t last_ns, root_ns; /* recorded starts; INT64_MIN: none */
 	double sum_ns;		  /* of recorded starts */
+	int64_t out_ns;		  /* of a completion: when the first was through */
 	bool everybody;		  /* all lanes are members */
 	uint8_t gathering;
 	uint32_t root_event;
@@ -70,6 +80,16 @@ struct blame {
 	uint32_t state;
 	bool needed; /* the call could not end before the causer's began */
 	int64_t ns;  /* from the start of the call to that of the causer's, or its own end */
+};
+
+/* What a call completes of those that were started before. */
+struct completion {
+	uint32_t event, meeting;
+};
+
+/* Who is at the other end of a large message that a call completes, or of a leaf's part of a collective. */
+struct partner {
+	uint32_t event, track, bytes;
 };
 
 struct base_of_window {
@@ -107,9 +127,12 @@ struct interval {
 	VEC(struct meeting) meetings;
 	struct index meeting_index;
 	VEC(struct blame) blames;
-	float *spent_ns;	/* of each event beyond what it needed */
-	int64_t from_ns, to_ns; /* of its first and last call; INT64_MAX and INT64_MIN: there is none */
-	int64_t recorded_ns;	/* from one to the other */
+	VEC(struct completion) completions;
+	VEC(struct partner) partners;
+	bool completes_in_order; /* what all ranks complete each does in the same order */
+	float *spent_ns;	 /* of each event beyond what it needed */
+	int64_t from_ns, to_ns;	 /* of its first and last call; INT64_MAX and INT64_MIN: there is none */
+	int64_t recorded_ns;	 /* from one to the other */
 };
 
 /* What calls take beyond what they needed: as recorded, or by the model. */
@@ -118,7 +141,7 @@ enum way { AS_RECORDED, BY_MODEL, WAYS };
 /* How long all intervals take, together. */
 struct lengths {
 	double ns[WAYS];
-	uint64_t given_up;
+	uint64_t given_up, put_off;
 };
 
 struct replay {
@@ -142,12 +165,26 @@ struct replay {
 /* load.c: the events, needs, meetings and blames of windows [first, end). */
 int interval_load(struct mpix_file *f, struct interval *v, struct error *e);
 void interval_done(struct interval *v);
+int interval_sort_needs(struct interval *v);
+int interval_need(struct interval *v, struct need x);
+/* completions.c: what calls that complete collectives need beside the others' starts; when needs are sorted, in which
+ * order; and the first that all ranks take part in and need of each other, NULL: none. */
+int need_completions(struct interval *v);
+int find_order(struct interval *v);
+const struct need *completion_of_all(const struct interval *v, uint32_t event);
+bool blames_completion(const struct interval *v, const struct blame *b); /* and not who started it */
+/* progress.c: what calls need beside all of this, of v->partners. */
+int need_progress(struct interval *v);
 /* fit.c: what transfers take, from all intervals; then what of each call lies beyond what it needed. */
 int model_fit(struct replay *r);
 /* What a call of this kind and size takes beyond what it needed, on the mean; NaN: there was none. */
 double model_spent_ns(const struct model *m, const struct event *x, bool waits);
 /* change.c: computing before each event with the change, of v->n; the caller frees. NULL without memory. */
 float *change_gaps(const struct interval *v, const struct replay_change *change);
+/* nonblocking.c: the interval with change->nonblocking, and of how many calls that changes when they are completed,
+ * which is added; the caller is done with it. 0 or -ENOMEM. */
+int interval_nonblocking(const struct interval *v, const struct replay_change *change, struct interval *ret_v,
+			 uint64_t *ret_calls);
 /* walk.c: how long the interval takes either way, ns; given-up calls are added. 0 or -ENOMEM. */
 struct walk_how {
 	const float *gaps;
@@ -161,6 +198,11 @@ static inline unsigned size_bin(uint64_t bytes)
 {
 	unsigned bin = bytes == 0 ? 0 : 64u - (unsigned)__builtin_clzll(bytes);
 	return bin < SIZE_BINS ? bin : SIZE_BINS - 1;
+}
+
+static inline uint32_t track_of(const struct interval *v, uint32_t event)
+{
+	return (uint32_t)search_first(0, v->ntracks, k, v->tracks[k].first + v->tracks[k].n <= event);
 }
 
 /* Computing recorded before event i of a track, ns. */

@@ -154,12 +154,23 @@ static int walk_one(const struct replay *r, const struct interval *v, const stru
 	return code;
 }
 
+static int walk_nonblocking(const struct replay *r, const struct interval *v, const struct replay_change *change,
+			    struct lengths *x)
+{
+	struct interval other = {0};
+	int code = interval_nonblocking(v, change, &other, &x->put_off);
+	if (code == 0)
+		code = walk_one(r, &other, change, x);
+	interval_done(&other);
+	return code;
+}
+
 static int walk_all(const struct replay *r, const struct replay_change *change, struct lengths *x)
 {
 	int code = 0;
 	*x = (struct lengths){0};
 	for (uint32_t i = 0; i < r->nintervals && code == 0; i++)
-		code = walk_one(r, &r->intervals[i], change, x);
+		code = (change->nnonblocking > 0 ? walk_nonblocking : walk_one)(r, &r->intervals[i], change, x);
 	return code;
 }
 
@@ -167,7 +178,8 @@ static int walk_all(const struct replay *r, const struct replay_change *change, 
 static bool is_none(const struct replay_change *c)
 {
 	return c->nfactors == 0 && !(c->bandwidth < 1 || c->bandwidth > 1 || c->latency < 1 || c->latency > 1) &&
-	       !c->balance && !c->free_transfers && c->without_states == 0 && c->nopen_sites == 0 && c->ntimes == 0;
+	       !c->balance && !c->free_transfers && c->without_states == 0 && c->nopen_sites == 0 && c->ntimes == 0 &&
+	       c->nnonblocking == 0;
 }
 
 static double share(double part, double whole)
@@ -195,7 +207,7 @@ static int lengths_with(struct replay *r, const struct replay_change *change, st
 	return code;
 }
 
-int replay_predict(struct replay *r, const struct replay_change *change, struct replay_result *ret_result)
+static int predict(struct replay *r, const struct replay_change *change, struct replay_result *ret_result)
 {
 	const struct replay_change none = REPLAY_AS_IT_WAS;
 	const double *before = r->unchanged.ns;
@@ -230,9 +242,28 @@ int replay_predict(struct replay *r, const struct replay_change *change, struct 
 		.gain_high = fmax(gain, other),
 		.covered = r->covered * reached,
 		.given_up = r->unchanged.given_up,
+		.put_off = x.put_off,
 		.polls = share(r->polls_ns, r->tracks_ns),
 	};
 	return 0;
+}
+
+/* Of what is nonblocking nobody knows how far the library moves it on meanwhile. */
+int replay_predict(struct replay *r, const struct replay_change *change, struct replay_result *ret_result)
+{
+	int code = predict(r, change, ret_result);
+	for (enum replay_moving moving = NOTHING_MOVES; moving <= ALL_MOVES && code == 0 && ret_result->put_off > 0;
+	     moving++) {
+		struct replay_change otherwise = *change;
+		struct replay_result other;
+		otherwise.moving = moving;
+		code = predict(r, &otherwise, &other);
+		if (code < 0)
+			break;
+		ret_result->gain_low = fmin(ret_result->gain_low, other.gain_low);
+		ret_result->gain_high = fmax(ret_result->gain_high, other.gain_high);
+	}
+	return code;
 }
 
 void replay_model(const struct replay *r, unsigned distance, double *ret_latency_ns, double *ret_bandwidth)

@@ -33,6 +33,10 @@ struct replay_times {
 	double computing, calls;
 };
 
+/* What goes on while ranks compute between the start and the completion of what is nonblocking: messages; nothing, as
+ * with large ones in many libraries; collectives too, as with a progress thread. */
+enum replay_moving { MESSAGES_MOVE, NOTHING_MOVES, ALL_MOVES };
+
 /* What is otherwise. REPLAY_AS_IT_WAS: nothing. */
 struct replay_change {
 	const struct replay_factor *factors;
@@ -46,6 +50,10 @@ struct replay_change {
 	uint32_t causer_site;
 	const uint32_t *open_sites; /* collectives that all enter as they come, and nobody waits in */
 	uint32_t nopen_sites;
+	/* Calls there only start what they did; it is completed as late as it could be (nonblocking.c). */
+	const uint32_t *nonblocking;
+	uint32_t nnonblocking;
+	enum replay_moving moving;
 	double most_gain;	    /* share of the run: no more than that is gained; 0: whatever it is */
 	double most_gain_s;	    /* the same in seconds */
 	struct replay_times *times; /* by rank; NULL: they are what they were */
@@ -64,6 +72,7 @@ struct replay_result {
 	double gain_low, gain_high; /* as share */
 	double covered;		    /* share of the run's events that were replayed, times that of calls_s */
 	uint64_t given_up;	    /* calls of which what they needed never came */
+	uint64_t put_off;	    /* calls of change->nonblocking that needed others, and are completed later */
 	double polls; /* share of all tracks' time: tests in vain of which nothing tells for whom; they stay */
 };
 

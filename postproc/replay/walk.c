@@ -64,12 +64,11 @@ static void queue_up(struct walk *w, struct walker *x, uint32_t *waiters)
 	*waiters = (uint32_t)(x - w->walkers) + 1;
 }
 
-static void enter(struct walk *w, const struct event *ev, const double now[WAYS])
+static void enter(struct walk *w, uint32_t meeting, bool root, const double now[WAYS])
 {
-	const struct meeting *m = &w->v->meetings.at[ev->meeting];
-	struct gathered *g = &w->gathered[ev->meeting];
+	const struct meeting *m = &w->v->meetings.at[meeting];
+	struct gathered *g = &w->gathered[meeting];
 	g->entered++;
-	bool root = (ev->flags & EVENT_ROOT) != 0;
 	for (unsigned i = 0; i < WAYS; i++) {
 		g->last[i] = later(g->last[i], now[i]);
 		g->root[i] = root ? now[i] : g->root[i];
@@ -77,6 +76,15 @@ static void enter(struct walk *w, const struct event *ev, const double now[WAYS]
 	g->root_came |= root;
 	if (g->root_came || g->entered == m->members)
 		send_on(w, &g->waiters);
+}
+
+static void enter_all(struct walk *w, const struct event *ev, uint32_t at, const double now[WAYS])
+{
+	if ((ev->flags & EVENT_ENTERS) != 0)
+		enter(w, ev->meeting, (ev->flags & EVENT_ROOT) != 0, now);
+	for (uint32_t k = w->v->needs_of[at]; (ev->flags & EVENT_MEETS) != 0 && k < w->v->needs_of[at + 1]; k++)
+		if (w->v->needs.at[k].enters)
+			enter(w, w->v->needs.at[k].of, false, now);
 }
 
 /* What a call that its rank comes to soon needs. */
@@ -106,8 +114,7 @@ static void begin(struct walk *w, struct walker *x)
 		memcpy(w->started[x->at], x->now, sizeof(x->now));
 		send_on(w, &w->waiters[x->at & w->mask]);
 	}
-	if ((ev->flags & EVENT_ENTERS) != 0)
-		enter(w, ev, x->now);
+	enter_all(w, ev, x->at, x->now);
 }
 
 /* What of a transfer is left with another network. */

@@ -289,7 +289,7 @@ static int end_part(struct walk *w, struct part *p, bool in_sweep)
 	int code = part_needs_others_to_complete(p) && in_sweep ? walk_edge_first(w, &p->edge) : 0;
 	if (code == 0 && in_sweep)
 		code = walk_action(w, p, ACTION_LEAVE);
-	if (code == 0 && p->edge != NULL)
+	if (code == 0 && p->edge != NULL && part_may_wait_for_others(p))
 		code = walk_need(w, &p->need);
 	if (p->need != NULL)
 		p->need->level = coll_is_all_for_all(p->coll);

@@ -168,9 +168,27 @@ static int at_root(struct shard *sh, const struct collective *m, const struct pa
 {
 	const struct arrival *first = &m->first_leaf, *last = &m->last_leaf;
 	int64_t from = first->ns > p->done.start_ns ? first->ns : p->done.start_ns;
+	if (p->rank != m->root_arrival.rank || first->rank == NONE)
+		return 0;
 	int code = wait_note(sh, p->wait, EARLY_REDUCE, clip(p, first->ns), first, false);
 	return code < 0 ? code
 			: wait_note(sh, p->wait, LATE_REDUCE, least(p->done.end_ns, last->ns) - from, last, false);
+}
+
+static int at_leaf(struct shard *sh, const struct collective *m, const struct part *p)
+{
+	const struct arrival *root = &m->root_arrival;
+	bool waits =
+		p->rank != root->rank && root->rank != NONE && shard_sig(sh, p->rank, p->sig)->peer != SIG_PROC_NULL;
+	return waits ? wait_note(sh, p->wait, LATE_BROADCAST, clip(p, root->ns), root, false) : 0;
+}
+
+/* As others come late to their part, beside what was waited for root or leaves. */
+static int for_member(struct shard *sh, const struct part *p)
+{
+	int64_t from = p->done.start_ns + p->wait->wait_ns;
+	return p->causer.rank == NONE ? 0
+				      : wait_note(sh, p->wait, WAIT_FOR_MEMBER, p->causer.ns - from, &p->causer, false);
 }
 
 /* A neighbourhood's member waits for those who send to it, a scan's for those before it. */
@@ -193,8 +211,7 @@ static int classify_sync(struct shard *sh, const struct collective *whole, const
 
 static int classify_part(struct shard *sh, const struct collective *m, struct part *p)
 {
-	const struct sig *sig = shard_sig(sh, p->rank, p->sig);
-	const struct arrival *root = &m->root_arrival, *leaf = &m->first_leaf;
+	int code;
 	switch (m->coll) {
 	case COLL_BARRIER:
 		return all_for_all(sh, m, p, WAIT_AT_BARRIER, BARRIER_COMPLETION);
@@ -209,13 +226,13 @@ static int classify_part(struct shard *sh, const struct collective *m, struct pa
 	case COLL_BCAST:
 	case COLL_SCATTER:
 	case COLL_SCATTERV:
-		if (root->rank == NONE || p->rank == root->rank || sig->peer == SIG_PROC_NULL)
-			return 0;
-		return wait_note(sh, p->wait, LATE_BROADCAST, clip(p, root->ns), root, false);
+		code = at_leaf(sh, m, p);
+		return code < 0 ? code : for_member(sh, p);
 	case COLL_REDUCE:
 	case COLL_GATHER:
 	case COLL_GATHERV:
-		return p->rank == root->rank && leaf->rank != NONE ? at_root(sh, m, p) : 0;
+		code = at_root(sh, m, p);
+		return code < 0 ? code : for_member(sh, p);
 	case COLL_SCAN:
 	case COLL_EXSCAN:
 		return for_some(sh, p, EARLY_SCAN);

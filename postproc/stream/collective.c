@@ -6,6 +6,8 @@
 #include "postproc/stream/check.h"
 #include "postproc/totals/traffic.h"
 
+#include "base/search.h"
+
 #define BUCKETS_MIN 256u
 
 static int grow(struct collective ***table, size_t *buckets)
@@ -224,47 +226,85 @@ static int know_neighbors(struct shard *sh, struct collective *whole)
 	return code == 0 ? place_parts(sh, whole, false) : code;
 }
 
-/* Who came last to complete it, if others can tell: one that had tested before was there all the time. */
-static struct part *last_to_complete(const struct collective *whole)
+/* Parts of one operation by when their members came to complete it. */
+struct ordered {
+	VEC(struct part *) parts;
+};
+
+static int by_completion(const void *a, const void *b)
 {
-	struct part *last = NULL;
+	const struct part *x = *(struct part *const *)a, *y = *(struct part *const *)b;
+	bool later = x->done.start_ns > y->done.start_ns || (x->done.start_ns == y->done.start_ns && x->rank < y->rank);
+	return later ? 1 : -1;
+}
+
+/* None if others cannot tell: one that had tested before was there all the time. */
+static int order_completions(const struct collective *whole, struct ordered *all)
+{
 	for (const struct collective *m = whole->sibling; m != NULL; m = m->sibling)
 		for (struct part *p = m->parts; p != NULL; p = p->next) {
-			if (!p->completed || p->tested || p->wait->poll != NULL)
-				return NULL;
-			if (last == NULL || p->done.start_ns > last->done.start_ns ||
-			    (p->done.start_ns == last->done.start_ns && p->rank < last->rank))
-				last = p;
+			if (!p->completed || p->tested || p->wait->poll != NULL) {
+				all->parts.n = 0;
+				return 0;
+			}
+			if (vec_push(&all->parts, p) < 0)
+				return -ENOMEM;
 		}
-	return last;
+	vec_sort(&all->parts, by_completion);
+	return 0;
 }
 
-/* That one came while p was there, which was over soon then: a sign, as with sends (progress.c). */
-static bool waited_for_last(const struct collective *whole, const struct part *p, const struct part *last)
+/* When the last came to start it whom it needs before it can end. */
+static int64_t start_needed(const struct collective *whole, const struct part *p)
 {
-	int64_t since_ns = p->done.start_ns > whole->last.ns ? p->done.start_ns : whole->last.ns;
+	bool from_root = p->coll == COLL_BCAST || p->coll == COLL_SCATTER || p->coll == COLL_SCATTERV;
+	bool root = p->rank == whole->root_arrival.rank;
+	if (coll_is_all_for_all(p->coll) || (root && !from_root))
+		return whole->last.ns;
+	return from_root && !root && whole->root_arrival.rank != NONE ? whole->root_arrival.ns : INT64_MIN;
+}
+
+/* Whoever came to complete it while p was there, the last before p was out, if that was soon then: a sign, as with
+ * sends (progress.c). NULL: nobody. */
+static const struct part *waited_for(const struct collective *whole, const struct ordered *all, const struct part *p)
+{
+	size_t after = search_first(0, all->parts.n, i, all->parts.at[i]->done.start_ns <= p->done.end_ns);
+	const struct part *last = after > 0 ? all->parts.at[after - 1] : NULL;
+	if (last == NULL || last == p)
+		return NULL;
+	int64_t needed_ns = start_needed(whole, p);
+	int64_t since_ns = p->done.start_ns > needed_ns ? p->done.start_ns : needed_ns;
 	int64_t before = since_ns - p->done.start_ns; /* it was waited for the last to start it */
 	int64_t waited = last->done.start_ns - since_ns, rest = p->done.end_ns - last->done.start_ns;
-	return p != last && waited > before && rest >= 0 && rest <= waited;
+	return waited > before && rest <= waited ? last : NULL;
 }
 
-/* Of a nonblocking operation of all with all, who waited for the last to complete it. */
+static bool any_may_wait(const struct collective *whole)
+{
+	for (const struct collective *m = whole->sibling; m != NULL; m = m->sibling)
+		for (const struct part *p = m->parts; p != NULL; p = p->next)
+			if (p->completed && part_may_wait_for_others(p))
+				return true;
+	return false;
+}
+
+/* Who waited for others to come to the call in which they complete it. */
 static int know_completions(struct shard *sh, struct collective *whole)
 {
-	struct part *last = last_to_complete(whole);
-	int code = 0;
+	struct ordered all = {0};
+	int code = any_may_wait(whole) ? order_completions(whole, &all) : 0;
 	for (struct collective *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
 		for (struct part *p = m->parts; p != NULL && code == 0; p = p->next) {
-			bool waited =
-				last != NULL && part_needs_others_to_complete(p) && waited_for_last(whole, p, last);
-			if (waited)
+			const struct part *last = part_may_wait_for_others(p) ? waited_for(whole, &all, p) : NULL;
+			if (last != NULL)
 				p->causer = arrival_of(last->rank, &last->done);
 			if (p->need != NULL)
-				code = need_settle(sh, p->need, waited ? edge_share(last->edge) : NULL);
+				code = need_settle(sh, p->need, last != NULL ? edge_share(last->edge) : NULL);
 		}
 	for (struct collective *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
 		for (struct part *p = m->parts; p != NULL && code == 0; p = p->next)
 			code = edge_drop(sh, p->edge);
+	vec_done(&all.parts);
 	return code;
 }
 

@@ -41,8 +41,8 @@ struct part {
 	bool completed;
 	bool tested;   /* by a test it was completed, which does not wait */
 	uint64_t came; /* bytes that only partners record */
-	/* Scans, neighbourhoods: the last to enter of those waited for, or NOBODY. Nonblocking ones of all with all:
-	 * the last to complete it, where that is who was waited for. */
+	/* Scans, neighbourhoods: the last to enter of those waited for, or NOBODY. Other nonblocking ones: who came to
+	 * complete it, where that is who was waited for. */
 	struct arrival causer;
 	struct edge *edge; /* until decided: of its start in neighbourhoods, of its completion in those */
 	struct need *need; /* and of its completion */
@@ -73,13 +73,25 @@ static inline uint64_t collective_hash(uint32_t comm, uint32_t channel, uint32_t
 	return index_mix((uint64_t)comm << 32 | channel, 0) + k;
 }
 
-/* A nonblocking operation of all with all, which a library without a progress thread does not end before the last has
- * come to complete it. */
+static inline bool part_blocks(const struct part *p)
+{
+	return p->start.at.at == p->done.at.at && p->start.at.lane == p->done.at.lane &&
+	       p->start.at.window == p->done.at.window;
+}
+
+/* Others may have to come to the call in which they complete it: of a nonblocking operation in a library without a
+ * progress thread, and of one with a root wherever others pass its data on. */
 static inline bool part_needs_others_to_complete(const struct part *p)
 {
-	bool blocking = p->start.at.at == p->done.at.at && p->start.at.lane == p->done.at.lane &&
-			p->start.at.window == p->done.at.window;
-	return !blocking && coll_is_all_for_all(p->coll);
+	return coll_is_rooted((enum sig_coll)p->coll) || (!part_blocks(p) && coll_is_all_for_all(p->coll));
+}
+
+/* Passing data on may take so long by itself. */
+#define PASS_ON_NS 10000
+
+static inline bool part_may_wait_for_others(const struct part *p)
+{
+	return part_needs_others_to_complete(p) && (!part_blocks(p) || p->done.end_ns - p->done.start_ns > PASS_ON_NS);
 }
 
 struct part *collective_enter(struct shard *sh, uint32_t comm, uint32_t channel, uint32_t k, const struct part *part);

@@ -1,17 +1,8 @@
 /* progress.h - who was outside of MPI while another needed it there: see progress.c. */
 #pragma once
 
+#include "postproc/replay/moves.h"
 #include "postproc/stream/stream.h"
-
-/* A send takes no longer by itself: what is longer waits for something. As costs of moving data are bounded elsewhere
- * (issues/issues.h). */
-#define SEND_FIRST_NS 50000
-#define SEND_BYTE_NS 10
-
-static inline int64_t send_moves_ns(uint64_t bytes)
-{
-	return SEND_FIRST_NS + (int64_t)(bytes < INT64_MAX / 16 ? bytes : INT64_MAX / 16) * SEND_BYTE_NS;
-}
 
 /* Of a rank: was it outside of MPI at from_ns, and which call did it come with next? In the match phase, of a rank of
  * the shard; go_on: in a later slice. */

@@ -3,10 +3,8 @@
 #pragma once
 
 #include "postproc/read/step.h"
+#include "postproc/replay/moves.h"
 #include "postproc/state/state.h"
-
-/* A blocking call's own messages up to that size need nobody: MPI libraries send them without asking. */
-#define EAGER_BYTES 4096
 
 enum request_needs { REQUEST_UNKNOWN, REQUEST_NOBODY, REQUEST_WANTS };
 

@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 
-from trace import MPITRACE, Place, Tests
+from trace import FLAVOURS, MPITRACE, Place, Tests
 
 
 def whatif(*words):
@@ -33,9 +33,37 @@ def died(t, place):
     t.check('as it is said', re.search(r'^Calls end after .* of it, [\d.]+ %: ', text, re.MULTILINE), text)
 
 
+def meanwhile(t, flavour):
+    """Of four ranks one computes longer before it completes what all have started, and others wait for it: both replays are the run."""
+    with Place(flavour) as place:
+        program = place.compile('mended.c')
+        for case in 'ibarrier', 'iallreduce', 'ialltoall':
+            place.traced(4, program, case, name=case)
+            said = answer('%s/out/%s.mpix' % (place.dir, case), '--balance')
+            t.check('%s under %s: the replay by the model is the run' % (case, flavour), said['error'] < 0.1, said)
+            t.check('%s under %s: balanced, it is shorter' % (case, flavour), 0.1 < said['gain_low'] and said['gain_high'] < 0.7, said)
+
+
+def nonblocking(t, place, program):
+    """A receive that others need not wait for: the sender computes 8 ms a step, its receiver 6 behind it."""
+    place.traced(4, program, 'blocking_recv', name='receives')
+    mpix, a = place.dir + '/out/receives.mpix', place.analysis('receives')
+    lines = {s['op']: 'mended.c:%d' % s['line'] for s in a['callsites'] if s['function'] == 'blocking_recv'}
+    said, text = answer(mpix, '--nonblocking', lines['MPI_Recv']), whatif(mpix, '--nonblocking', lines['MPI_Recv']).stdout
+    t.equal('each receive is completed later', said['completed_later'], 80)
+    t.check('which gains what its rank computes meanwhile', 0.2 < said['gain'] < 0.5, said)
+    t.equal('in words', said['what'], [lines['MPI_Recv'] + ' nonblocking'])
+    t.check('what is taken for granted is said', '80 calls start there' in text and 'at most so much is gained' in text, text)
+    refused(t, 'a call that waits for nobody', 3, 'no call at these places', mpix, '--nonblocking', lines['MPI_Send'])
+    refused(t, 'a line that is not there', 3, 'no call of MPI', mpix, '--nonblocking', 'mended.c:1')
+
+
 def main():
     t = Tests()
+    for flavour in FLAVOURS:
+        t.at_last(3, lambda t, attempt, flavour=flavour: meanwhile(t, flavour))
     with Place('openmpi') as place:
+        nonblocking(t, place, place.compile('mended.c'))
         died(t, place)
         run = place.traced(4, place.compile('mended.c'), 'barrier')
         t.check('the program runs', run.returncode == 0, run.stderr)

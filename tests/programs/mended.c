@@ -6,8 +6,10 @@
 
 #define STEPS 40
 #define LONG (1 << 20)
+#define LARGE (1 << 18) /* above what libraries send without the receiver */
 
 static int mended;
+static MPI_Request request;
 
 static void pause_us(long us)
 {
@@ -148,13 +150,217 @@ static void master(void)
 		}
 }
 
+/* ---- computing between the start of something and its completion ---- */
+
+static void wait_for_it(void)
+{
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void ibarrier(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		MPI_Ibarrier(MPI_COMM_WORLD, &request);
+		uneven(1);
+		wait_for_it();
+	}
+}
+
+static void iallreduce(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		MPI_Iallreduce(MPI_IN_PLACE, buffer, 100, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+		uneven(i % size);
+		wait_for_it();
+	}
+}
+
+static void ialltoall(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		MPI_Ialltoall(buffer, 1000, MPI_BYTE, buffer + LONG, 1000, MPI_BYTE, MPI_COMM_WORLD, &request);
+		uneven(2);
+		wait_for_it();
+	}
+}
+
+/* Who passes it on computes long, then who gets it from there. */
+static void ibcast(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		MPI_Ibcast(buffer, 1000, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+		uneven(i % 2 == 0 ? 1 : size - 1);
+		wait_for_it();
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+}
+
+static void isend(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		pause_us(rank % 2 == 1 && !mended ? 10000 : 2000);
+		if (rank % 2 == 0) {
+			MPI_Isend(buffer, LARGE, MPI_BYTE, rank + 1, 0, MPI_COMM_WORLD, &request);
+			pause_us(2000);
+			wait_for_it();
+		} else {
+			MPI_Recv(buffer, LARGE, MPI_BYTE, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		}
+	}
+}
+
+static void irecv(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		if (rank % 2 == 1) {
+			MPI_Irecv(buffer, LARGE, MPI_BYTE, rank - 1, 0, MPI_COMM_WORLD, &request);
+			pause_us(mended ? 4000 : 12000);
+			wait_for_it();
+		} else {
+			pause_us(2000);
+			MPI_Send(buffer, LARGE, MPI_BYTE, rank + 1, 0, MPI_COMM_WORLD);
+			pause_us(4000);
+		}
+	}
+}
+
+/* ---- calls that block, and need not ---- */
+
+static void blocking_recv(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		if (rank % 2 == 0) {
+			pause_us(8000);
+			MPI_Send(buffer, 8, MPI_BYTE, rank + 1, 0, MPI_COMM_WORLD);
+		} else if (mended) {
+			MPI_Irecv(buffer, 8, MPI_BYTE, rank - 1, 0, MPI_COMM_WORLD, &request);
+			pause_us(6000);
+			wait_for_it();
+		} else {
+			MPI_Recv(buffer, 8, MPI_BYTE, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* a receive */
+			pause_us(6000);
+		}
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+}
+
+static void blocking_send(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		if (rank % 2 == 1) {
+			pause_us(8000);
+			MPI_Recv(buffer, 8, MPI_BYTE, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		} else if (mended) {
+			MPI_Issend(buffer, 8, MPI_BYTE, rank + 1, 0, MPI_COMM_WORLD, &request);
+			pause_us(6000);
+			wait_for_it();
+		} else {
+			MPI_Ssend(buffer, 8, MPI_BYTE, rank + 1, 0, MPI_COMM_WORLD); /* a send */
+			pause_us(6000);
+		}
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+}
+
+/* In turn a rank computes 10 ms before it, and the next one behind it. */
+static void blocking_allreduce(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		pause_us(rank == i % size ? 10000 : 2000);
+		if (mended)
+			MPI_Iallreduce(MPI_IN_PLACE, buffer, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+		else
+			MPI_Allreduce(MPI_IN_PLACE, buffer, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* a collective */
+		pause_us(rank == (i + 1) % size ? 10000 : 2000);
+		if (mended)
+			wait_for_it();
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+}
+
+/* What comes from both sides is needed a step later. */
+static void blocking_halo(void)
+{
+	int left = (rank + size - 1) % size, right = (rank + 1) % size;
+	MPI_Request both[4];
+	for (int i = 0; i < STEPS; i++) {
+		if (mended) {
+			MPI_Irecv(buffer + LONG, 1000, MPI_BYTE, left, 0, MPI_COMM_WORLD, &both[0]);
+			MPI_Isend(buffer, 1000, MPI_BYTE, right, 0, MPI_COMM_WORLD, &both[1]);
+			MPI_Irecv(buffer + LONG + 1000, 1000, MPI_BYTE, right, 1, MPI_COMM_WORLD, &both[2]);
+			MPI_Isend(buffer, 1000, MPI_BYTE, left, 1, MPI_COMM_WORLD, &both[3]);
+		} else {
+			MPI_Sendrecv(buffer, 1000, MPI_BYTE, right, 0, buffer + LONG, 1000, MPI_BYTE, left, 0,
+				     MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* a receive from the left */
+			MPI_Sendrecv(buffer, 1000, MPI_BYTE, left, 1, buffer + LONG + 1000, 1000, MPI_BYTE, right, 1,
+				     MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* a receive from the right */
+		}
+		pause_us(rank == i % size ? 12000 : 4000);
+		if (mended)
+			MPI_Waitall(4, both, MPI_STATUSES_IGNORE);
+	}
+}
+
+/* ---- others ---- */
+
+/* Each in turn computes more, and nothing asks for the barrier. */
+static void needless_barrier(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		pause_us(rank == i % size ? 12000 : 4000);
+		if (!mended)
+			MPI_Barrier(MPI_COMM_WORLD);
+	}
+}
+
+/* One rank takes 2.5 times as long for everything. */
+static void slow(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		pause_us(rank == 3 && !mended ? 10000 : 4000);
+		exchange(1000);
+		pause_us(rank == 3 && !mended ? 5000 : 2000);
+		MPI_Allreduce(MPI_IN_PLACE, buffer, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	}
+}
+
+static void gather(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		uneven(3);
+		MPI_Gather(buffer, 1000, MPI_BYTE, buffer + LONG, 1000, MPI_BYTE, 0, MPI_COMM_WORLD);
+		MPI_Bcast(buffer, 8, MPI_BYTE, 0, MPI_COMM_WORLD);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct program_case all[] = {
-		{"barrier", barrier},	  {"moving", moving},	    {"halo", halo},
-		{"alltoall", alltoall},	  {"late_send", late_send}, {"late_isend", late_isend},
-		{"late_root", late_root}, {"late_leaf", late_leaf}, {"late_receive", late_receive},
-		{"pipeline", pipeline},	  {"site", site},	    {"master", master},
+		{"barrier", barrier},
+		{"moving", moving},
+		{"halo", halo},
+		{"alltoall", alltoall},
+		{"late_send", late_send},
+		{"late_isend", late_isend},
+		{"late_root", late_root},
+		{"late_leaf", late_leaf},
+		{"late_receive", late_receive},
+		{"pipeline", pipeline},
+		{"site", site},
+		{"master", master},
+		{"ibarrier", ibarrier},
+		{"iallreduce", iallreduce},
+		{"ialltoall", ialltoall},
+		{"ibcast", ibcast},
+		{"isend", isend},
+		{"irecv", irecv},
+		{"blocking_recv", blocking_recv},
+		{"blocking_send", blocking_send},
+		{"blocking_allreduce", blocking_allreduce},
+		{"blocking_halo", blocking_halo},
+		{"needless_barrier", needless_barrier},
+		{"slow", slow},
+		{"gather", gather},
 	};
 	mended = argc > 2 && strcmp(argv[2], "mended") == 0;
 	return run_case(argc, argv, all, sizeof(all) / sizeof(all[0]), "", 2 * LONG);

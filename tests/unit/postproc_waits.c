@@ -138,13 +138,15 @@ Test(waits, takes_a_nonblocking_collective_at_its_completion)
 	cJSON_Delete(root);
 }
 
-/* Three ranks that have all started by 21 us; rank 1 computes until 500. */
-static struct program *late_to_complete(const char *with, const double ends[2])
+/* Three ranks that have all started op by 21 us; rank 1 computes until 500. */
+static struct program *completed_late(struct call op, const char *with, const double ends[2])
 {
 	struct program *p = program_create(3, 1);
 	const double from[] = {110, 500, 120}, to[] = {ends[0], 511, ends[1]};
 	for (unsigned r = 0; r < 3; r++) {
-		struct call c = coll("MPI_Iallreduce", COLL_ALLREDUCE, 10 + r, 20 + r, SIG_NO_ROOT);
+		struct call c = op;
+		c.from_us = 10 + r;
+		c.to_us = 20 + r;
 		c.flags = SIG_STARTS_REQUEST;
 		program_coll(p, r, c);
 		struct done done = {program_serial(p, r), NO_STATUS, 0, 0, false};
@@ -157,6 +159,11 @@ static struct program *late_to_complete(const char *with, const double ends[2])
 		program_wait(p, r, complete, &done, 1);
 	}
 	return p;
+}
+
+static struct program *late_to_complete(const char *with, const double ends[2])
+{
+	return completed_late(coll("MPI_Iallreduce", COLL_ALLREDUCE, 0, 0, SIG_NO_ROOT), with, ends);
 }
 
 Test(waits, a_nonblocking_collective_waits_for_the_last_that_comes_to_complete_it)
@@ -180,6 +187,52 @@ Test(waits, whose_collective_is_over_before_the_last_comes_or_long_after_did_not
 	cJSON *root = analyse_program(late_to_complete("MPI_Wait", (double[]){300, 950}), 1000);
 	cr_expect_eq(waited(root, "wait_at_nxn", 0), 0);
 	cr_expect_eq(waited(root, "wait_at_nxn", 2), 0);
+	cJSON_Delete(root);
+}
+
+/* Rank 0 needs rank 2, and rank 1 only later or not at all, as libraries pass data on. */
+Test(waits, a_nonblocking_collective_waits_for_who_came_before_it_was_over)
+{
+	cJSON *root = analyse_program(late_to_complete("MPI_Wait", (double[]){125, 512}), 1000);
+	const cJSON *row = find(root, "wait_states", "rank", 0, NULL);
+	cr_expect_float_eq(waited(root, "wait_at_nxn", 0), 10e-6, NEAR);
+	cr_expect_eq(field(row, "causer"), 2);
+	cr_expect_float_eq(waited(root, "wait_at_nxn", 2), 380e-6, NEAR);
+	cJSON_Delete(root);
+}
+
+/* Whoever passes it on, or gathers it: root and leaves. */
+Test(waits, a_nonblocking_collective_with_a_root_waits_for_who_comes_to_complete_it)
+{
+	static const struct call kinds[] = {{.op = "MPI_Ibcast", .coll = COLL_BCAST, .bytes = 8},
+					    {.op = "MPI_Ireduce", .coll = COLL_REDUCE, .bytes = 8}};
+	for (int i = 0; i < 2; i++) {
+		cJSON *root = analyse_program(completed_late(kinds[i], "MPI_Wait", (double[]){510, 512}), 1000);
+		cr_expect_float_eq(waited(root, "wait_for_member", 0), 390e-6, NEAR);
+		cr_expect_float_eq(waited(root, "wait_for_member", 2), 380e-6, NEAR);
+		cr_expect_eq(field(find_text(root, "wait_states", "state", "wait_for_member"), "causer"), 1);
+		cr_expect_float_eq(at_path(root, "delays.waits_s"), 770e-6, NEAR);
+		cr_expect_eq(field(cJSON_GetArrayItem(node_at(root, "delays.per_rank"), 0), "rank"), 1);
+		cr_expect_eq(field(cJSON_GetArrayItem(node_at(root, "critical_path.segments"), 0), "rank"), 1);
+		cJSON_Delete(root);
+	}
+}
+
+/* Rank 2 gathers from rank 3, and sends both parts on. */
+Test(waits, who_passes_data_on_in_a_collective_waits_for_who_it_has_it_from)
+{
+	struct program *p = program_create(4, 1);
+	const double from[] = {10, 11, 14, 500}, to[] = {505, 13, 503, 502};
+	for (unsigned r = 0; r < 4; r++)
+		program_coll(p, r, coll("MPI_Gather", COLL_GATHER, from[r], to[r], 0));
+	cJSON *root = analyse_program(p, 1000);
+	const cJSON *row = find_text(root, "wait_states", "state", "wait_for_member");
+	cr_assert_not_null(row);
+	cr_expect_eq(field(row, "rank"), 2);
+	cr_expect_eq(field(row, "causer"), 3);
+	cr_expect_float_eq(field(row, "seconds"), 486e-6, NEAR);
+	cr_expect_float_eq(waited(root, "late_reduce", 0) + waited(root, "early_reduce", 0), 490e-6, NEAR);
+	cr_expect_float_eq(at_path(root, "delays.waits_s"), 976e-6, NEAR);
 	cJSON_Delete(root);
 }
 

@@ -37,9 +37,10 @@ export const WAIT_STATES = [
   'wait at communicator free',
   'late progress',
   'polling',
+  'wait for member',
 ];
 const PARTS = new Set([2, 17]);
-const COLLECTIVES = new Set([4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 21]);
+const COLLECTIVES = new Set([4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 21, 27]);
 // /waits
 
 /** Of another state, which is listed as well. */

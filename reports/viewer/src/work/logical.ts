@@ -19,8 +19,9 @@ import { Needs, waitsForRoot } from './needs';
 const LATE_PROGRESS = 25;
 const POLLING = 26;
 const NEIGHBOURS = 22;
+const FOR_MEMBER = 27;
 /** One above who caused it. Late senders and receivers are messages. */
-const ABOVE = new Set([NEIGHBOURS, LATE_PROGRESS, POLLING]);
+const ABOVE = new Set([NEIGHBOURS, LATE_PROGRESS, POLLING, FOR_MEMBER]);
 /** As high as who caused it: collectives, also those that a wait completes, and what is like one. */
 const LEVEL = new Set([4, 6, 8, 9, 10, 11, 12, 13, 14, 21, 23, 24]);
 
