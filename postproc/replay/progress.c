@@ -35,9 +35,10 @@ static uint32_t came(const struct interval *v, uint32_t track, int64_t from_ns, 
 	const struct track *t = &v->tracks[track];
 	uint32_t end = t->first + t->n;
 	uint32_t i = (uint32_t)search_first(t->first, end, k, v->events[k].start_ns <= to_ns);
-	while (i > t->first && (v->events[i - 1].flags & EVENT_LOCAL) != 0)
-		i--;
-	return i > t->first && v->events[i - 1].start_ns > from_ns ? i - 1 : NO_EVENT;
+	for (; i > t->first && v->events[i - 1].start_ns > from_ns; i--)
+		if ((v->events[i - 1].flags & EVENT_LOCAL) == 0)
+			return i - 1;
+	return NO_EVENT;
 }
 
 /* A sign, no proof: it was over no longer after that than it had waited before. */

@@ -286,10 +286,11 @@ static int end_part(struct walk *w, struct part *p, bool in_sweep)
 		return -ENOMEM;
 	p->wait->open++;
 	p->tested = (w->sig->call.flags & SIG_POLLS) != 0;
-	int code = part_needs_others_to_complete(p) && in_sweep ? walk_edge_first(w, &p->edge) : 0;
+	bool by_others = part_needs_others_to_complete(p); /* else by neighbours, or by nobody */
+	int code = by_others && in_sweep ? walk_edge_first(w, &p->edge) : 0;
 	if (code == 0 && in_sweep)
 		code = walk_action(w, p, ACTION_LEAVE);
-	if (code == 0 && p->edge != NULL && part_may_wait_for_others(p))
+	if (code == 0 && p->edge != NULL && (!by_others || part_may_wait_for_others(p)))
 		code = walk_need(w, &p->need);
 	if (p->need != NULL)
 		p->need->level = coll_is_all_for_all(p->coll);

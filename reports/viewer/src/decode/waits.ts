@@ -40,7 +40,7 @@ export const WAIT_STATES = [
   'wait for member',
 ];
 const PARTS = new Set([2, 17]);
-const COLLECTIVES = new Set([4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 21, 27]);
+const COLLECTIVES = new Set([4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 21]);
 // /waits
 
 /** Of another state, which is listed as well. */
