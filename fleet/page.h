@@ -71,7 +71,7 @@ struct sums {
 /* Columns from the first one on, as SUMS has them. */
 struct sums sums_of(sqlite3_stmt *row, int first);
 
-/* groups.c: of all jobs, of a program's, of a user's. */
+/* page_groups.c: of all jobs, of a program's, of a user's. */
 struct sums sums_of_all(struct fleet_page *g);
 struct sums sums_of_program(struct fleet_page *g, sqlite3_int64 id);
 struct sums sums_of_user(struct fleet_page *g, sqlite3_int64 id);
@@ -134,7 +134,7 @@ void put_columns(struct fleet_page *g, const column_list *c, const char *what, i
 #define SPARK_RANGE 0.2
 void put_spark(struct fleet_page *g, const column_list *c, double first, double last);
 
-/* ---- groups.c ---- */
+/* ---- page_groups.c ---- */
 
 struct group_table {
 	const char *what; /* "program", "user", "account": heading of the names, and whose pages they lead to */

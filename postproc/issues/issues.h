@@ -27,6 +27,7 @@ struct issue {
 	/* What the run would gain without it, by replay: share of its length. Set by parts/issues.c. */
 	bool replayed; /* it is known */
 	double gain, gain_low, gain_high, gain_s;
+	double gain_parts[3]; /* where a quarter of it, half, three quarters are repaired; NAN: not told */
 	const char
 		*explained_by; /* the first issue before it that explains it and that none explains; NULL: none does */
 	uint32_t ranks[ISSUE_RANKS_ALL_MAX];

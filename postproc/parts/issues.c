@@ -13,6 +13,7 @@
 /* By how much a replay without a fault is longer: calls wait for what it does not know, so it tells nothing. */
 #define CONTRADICTED 0.01
 #define GAIN_SAID_MIN 0.01 /* of the run, in the verdict */
+#define PARTS_EVENTS_MAX 100000u
 #define EFFICIENT_MIN 0.80 /* POP regards it as acceptable; the page's EFFICIENCY_MARK */
 
 static void (*const look[])(const struct analysis *a, struct issue *f) = {
@@ -174,6 +175,20 @@ static struct replay_rank *rank_times(const struct analysis *a)
 	return ranks;
 }
 
+/* Of what is worth a word, where a replay takes no time to speak of. */
+static int find_gain_of_parts(const struct analysis *a, const struct replay_issue *issue, struct issue *f)
+{
+	f->gain_parts[0] = NAN;
+	if (!f->replayed || f->gain < GAIN_SAID_MIN || replay_events(a->replay) > PARTS_EVENTS_MAX)
+		return 0;
+	int code = replay_parts_without(a->replay, issue, f->gain_parts);
+	for (unsigned k = 0; k < REPLAY_PARTS && code == 0; k++)
+		f->gain_parts[k] = fmin(f->gain_parts[k], f->gain);
+	if (code < 0)
+		f->gain_parts[0] = NAN;
+	return code == -ENOENT ? 0 : code;
+}
+
 /* Without a replay that tells it, it stays unknown. */
 static int find_gain(const struct analysis *a, struct replay_rank *ranks, struct issue *f)
 {
@@ -203,7 +218,7 @@ static int find_gain(const struct analysis *a, struct replay_rank *ranks, struct
 	f->gain_s = r.gain_s;
 	f->gain_low = r.gain_low;
 	f->gain_high = r.gain_high;
-	return 0;
+	return find_gain_of_parts(a, &issue, f);
 }
 
 static void put_gain(cJSON *row, const struct issue *f)
@@ -215,6 +230,9 @@ static void put_gain(cJSON *row, const struct issue *f)
 	json_put(gain, "share", f->gain);
 	json_put(gain, "low", f->gain_low);
 	json_put(gain, "high", f->gain_high);
+	cJSON *parts = isnan(f->gain_parts[0]) ? NULL : json_array(gain, "parts");
+	for (unsigned k = 0; k < REPLAY_PARTS && parts != NULL; k++)
+		cJSON_AddItemToArray(parts, cJSON_CreateNumber(f->gain_parts[k]));
 }
 
 static const char *severity_word(double score)

@@ -119,3 +119,21 @@ int replay_predict_without(struct replay *r, const struct replay_issue *issue, s
 	replay_change_done(&change);
 	return code;
 }
+
+int replay_parts_without(struct replay *r, const struct replay_issue *issue, double ret_shares[REPLAY_PARTS])
+{
+	struct replay_change change;
+	struct replay_result x;
+	int code = replay_without_issue(issue, &change);
+	if (code < 0)
+		return code;
+	if (change.nopen_sites > 0)
+		code = -ENOENT;
+	for (unsigned k = 0; k < REPLAY_PARTS && code == 0; k++) {
+		change.undone = 1 - (k + 1.0) / (REPLAY_PARTS + 1);
+		code = replay_predict(r, &change, &x);
+		ret_shares[k] = fmax(k > 0 ? ret_shares[k - 1] : 0, x.gain);
+	}
+	replay_change_done(&change);
+	return code;
+}

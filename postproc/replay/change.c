@@ -211,6 +211,16 @@ static void multiply_all(const struct interval *v, const struct replay_change *c
 	}
 }
 
+/* As much less of the way from what was. */
+static void leave_undone(const struct interval *v, double undone, float *gaps)
+{
+	for (uint32_t k = 0; k < v->ntracks; k++)
+		for (uint32_t i = 0; i < v->tracks[k].n; i++) {
+			float *gap = &gaps[v->tracks[k].first + i];
+			*gap = (float)(*gap + undone * ((double)gap_before(v, &v->tracks[k], i) - *gap));
+		}
+}
+
 float *change_gaps(const struct interval *v, const struct replay_change *change)
 {
 	float *gaps = malloc((v->n + 1u) * sizeof(*gaps));
@@ -226,6 +236,8 @@ float *change_gaps(const struct interval *v, const struct replay_change *change)
 		multiply_all(v, change, gaps);
 	if (code == 0 && change->balance)
 		code = balance(v, gaps);
+	if (code == 0 && change->undone > 0)
+		leave_undone(v, change->undone, gaps);
 	if (code == 0)
 		return gaps;
 	free(gaps);

@@ -192,7 +192,7 @@ static int lengths_with(struct replay *r, const struct replay_change *change, st
 {
 	struct replay_change rest = *change;
 	rest.without_states = 0;
-	bool of_site = change->without_states == UINT32_MAX && is_none(&rest);
+	bool of_site = change->without_states == UINT32_MAX && is_none(&rest) && !(change->undone > 0);
 	*x = r->unchanged;
 	if (is_none(change))
 		return 0;
@@ -264,6 +264,14 @@ int replay_predict(struct replay *r, const struct replay_change *change, struct 
 		ret_result->gain_high = fmax(ret_result->gain_high, other.gain_high);
 	}
 	return code;
+}
+
+uint64_t replay_events(const struct replay *r)
+{
+	uint64_t n = 0;
+	for (uint32_t i = 0; i < r->nintervals; i++)
+		n += r->intervals[i].n;
+	return n;
 }
 
 void replay_model(const struct replay *r, unsigned distance, double *ret_latency_ns, double *ret_bandwidth)

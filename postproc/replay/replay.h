@@ -54,6 +54,7 @@ struct replay_change {
 	const uint32_t *nonblocking;
 	uint32_t nnonblocking;
 	enum replay_moving moving;
+	double undone;		    /* share of the change in what ranks compute that is left as it was */
 	double most_gain;	    /* share of the run: no more than that is gained; 0: whatever it is */
 	double most_gain_s;	    /* the same in seconds */
 	struct replay_times *times; /* by rank; NULL: they are what they were */
@@ -116,6 +117,12 @@ int replay_predict(struct replay *r, const struct replay_change *change, struct 
  * waited for a core did so in computing and in calls alike, as who spins in MPI; the range is from where calls take
  * what they took to where all of it was in computing. */
 int replay_predict_without(struct replay *r, const struct replay_issue *issue, struct replay_result *ret_result);
+/* What is gained where a quarter of it, half and three quarters are repaired, as shares of the run; none is more than
+ * the next. -ENOENT as above, and where it is repaired as a whole or not at all, as a barrier that is left out. */
+#define REPLAY_PARTS 3u
+int replay_parts_without(struct replay *r, const struct replay_issue *issue, double ret_shares[REPLAY_PARTS]);
+/* How many calls are replayed. */
+uint64_t replay_events(const struct replay *r);
 /* Latency in ns and bandwidth in bytes a second of messages in a node (0), between nodes (1), as fitted; 0: none was
  * seen. */
 void replay_model(const struct replay *r, unsigned distance, double *ret_latency_ns, double *ret_bandwidth);

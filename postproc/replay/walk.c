@@ -205,6 +205,7 @@ static void finish(struct walk *w, struct walker *x)
 	const struct event *ev = &w->v->events[x->at];
 	uint32_t rank = w->v->tracks[x - w->walkers].rank;
 	double times = rank < c->ntimes ? c->times[rank].calls : 1, ns[WAYS] = {0};
+	times += c->undone * (1 - times);
 	if (!c->free_transfers) {
 		spend(w, x, ev, ns);
 		otherwise(w, ev, ns);

@@ -123,11 +123,30 @@ static void write_loss(struct page *p, const cJSON *issue)
 	put(p, "</dd></div>\n");
 }
 
+/* With a script the reader chooses how much is repaired (open.js). */
+static void write_parts(struct page *p, const cJSON *gain)
+{
+	static const char *const words[] = {"a quarter", "half", "three quarters"};
+	const cJSON *part = json_first(gain, "parts");
+	double run_s = json_number(json_item(p->model->root, "replay"), "recorded_s");
+	if (part == NULL || !(run_s > 0))
+		return;
+	put(p, "<div class=\"all\"><dt>gained if a part of it is repaired</dt><dd data-run=\"%.6g\" data-gains=\"0",
+	    run_s);
+	for (const cJSON *x = part; x != NULL; x = x->next)
+		put(p, " %.4f", json_number_of(x));
+	put(p, " %.4f\">", json_number(gain, "share"));
+	for (size_t i = 0; part != NULL && i < sizeof(words) / sizeof(words[0]); part = part->next, i++)
+		put(p, "%s%s: %s", i > 0 ? ", " : "", words[i], fmt_share(fmax(0, json_number_of(part))).s);
+	put(p, "</dd></div>\n");
+}
+
 static void write_gain(struct page *p, const cJSON *issue)
 {
 	char text[GAIN_TEXT];
 	if (gain_text(issue, false, text))
 		put(p, "<div><dt>gained without it, by replay</dt><dd>%s</dd></div>\n", text);
+	write_parts(p, json_item(issue, "gain"));
 }
 
 /* Its interval, without ranks. */

@@ -244,6 +244,39 @@ async function opens(browser, { trace, html }) {
       await page.goto(here);
     },
   );
+  await check(
+    'how much of an issue is repaired is chosen, and the run is as long as the replay of that part',
+    async () => {
+      await page.evaluate(() => document.querySelectorAll('details').forEach((d) => (d.open = true)));
+      const place = page.locator('[data-gains]').first();
+      const [gains, run] = await place.evaluate((e) => [e.dataset.gains.split(' ').map(Number), Number(e.dataset.run)]);
+      truth(
+        gains.length === 5 && gains.every((g, i) => i === 0 || g >= gains[i - 1]) && gains[4] > 0,
+        `gains: ${gains}`,
+      );
+      const said = async (percent) => {
+        await place.locator('input').fill(String(percent));
+        return (await place.locator('output').textContent()).replaceAll('\u00a0', ' ');
+      };
+      for (const [percent, gain] of [
+        [0, 0],
+        [25, gains[1]],
+        [60, gains[2] + 0.4 * (gains[3] - gains[2])],
+        [100, gains[4]],
+      ]) {
+        const [, all, time, unit, less] =
+          /^(\d+) % of it repaired: the run takes ([\d.]+) (s|ms|µs), ([\d.]+) % less$/.exec(await said(percent));
+        const seconds = Number(time) * { s: 1, ms: 1e-3, µs: 1e-6 }[unit];
+        truth(
+          Number(all) === percent && Math.abs(Number(less) - 100 * gain) <= 0.06,
+          `${percent}: ${less}, not ${gain}`,
+        );
+        truth(Math.abs(seconds / (run * (1 - gain)) - 1) < 0.01, `${percent}: ${seconds} s of ${run}`);
+      }
+      const barriers = await page.evaluate(() => document.querySelectorAll('[data-gains]').length);
+      truth(barriers < (await page.locator('article.card').count()) + 1, 'more sliders than issues');
+    },
+  );
   await check('nothing is asked of anybody, and the console is silent', () =>
     truth(noted.length === 0, [...new Set(noted)].slice(0, 4).join(' | ')),
   );

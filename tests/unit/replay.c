@@ -84,6 +84,9 @@ Test(replay, without_a_barrier_only_what_ranks_compute_in_all_counts)
 		struct replay_result x;
 		cr_assert_eq(replay_predict_without(r, &barrier, &x), 0);
 		near(x.predicted_s, (heavy < 0 ? 160e-6 : 310e-6) * STEPS, 0.05, heavy < 0 ? "in turn" : "always");
+		double parts[REPLAY_PARTS];
+		cr_expect_eq(replay_parts_without(r, &barrier, parts), -ENOENT, "it is there or not");
+		cr_expect_null(cJSON_GetObjectItem(cJSON_GetObjectItem(issue, "gain"), "parts"));
 		barrier.ncallsites = 0;
 		cr_expect_eq(replay_predict_without(r, &barrier, &x), -ENOENT);
 		cJSON_Delete(root);
@@ -142,6 +145,13 @@ Test(replay, without_a_place_that_delays_others_only_that_is_shorter)
 	near(x.predicted_s, 320e-6 * STEPS, 0.02, "rank 0 sends at once");
 	cr_assert_not_null(delay);
 	near(field(cJSON_GetObjectItem(delay, "gain"), "share"), x.gain, 0.02, "of places that delay, that gains most");
+	double parts[REPLAY_PARTS];
+	cr_assert_eq(replay_parts_without(r, &issue, parts), 0);
+	for (unsigned k = 0; k < REPLAY_PARTS; k++) { /* one is late by so much, whatever else there is */
+		near(parts[k], x.gain * (k + 1) / 4, 0.02, "a part of it");
+		near(cJSON_GetArrayItem(node_at(cJSON_GetObjectItem(delay, "gain"), "parts"), (int)k)->valuedouble,
+		     parts[k], 0.02, "the same in the analysis");
+	}
 	cJSON_Delete(root);
 	replay_destroy(r);
 }

@@ -1,4 +1,4 @@
-/* groups.c - groups of jobs: one table for programs, users and accounts, and the frame of a group's own page. */
+/* page_groups.c - groups of jobs: one table for programs, users and accounts, and the frame of a group's own page. */
 #include "fleet/page.h"
 
 static struct sums total_of(struct fleet_page *g, const char *sql, sqlite3_int64 id)
