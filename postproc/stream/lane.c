@@ -3,8 +3,11 @@
  * or broken block, and what was dropped is counted. */
 #include "postproc/stream/stream.h"
 
+#include "format/mpix_layout.h"
+
 #define EVENTS_AHEAD 8u /* of which the place of their times is asked for, and of half as many the times themselves */
-#define SIGS_ASKED 32u	/* signatures of which the next times are asked for ahead */
+#define BACK_NS_MAX 1e8
+#define SIGS_ASKED 32u /* signatures of which the next times are asked for ahead */
 
 /* The knot that counts at this tick, and from which tick on another one does. */
 static void find_knot(struct lane *l, uint64_t tick)
@@ -121,14 +124,33 @@ static void move_next(struct lane *l, bool continues)
 		l->next_end_ns = l->next_start_ns;
 }
 
+/* Near enough to its clock for an .mpix, and behind the event before it, which its own block cannot say. Clocks of two
+ * sockets, or of two hosts that a virtual machine moved between, are apart by BACK_NS_MAX at most: such an event begins
+ * where that one ended. What is further back somebody has written over: a program may write where it has nothing to
+ * write. */
+static bool is_possible(struct lane *l, uint64_t before_tick)
+{
+	struct mpic_event *x = &l->next;
+	uint64_t base = l->rule->knots.at[0].tick < l->begin_tick ? l->rule->knots.at[0].tick : l->begin_tick;
+	if (x->exit_tick < x->enter_tick || x->exit_tick > INT64_MAX || x->exit_tick - base >= MPIX_TICKS_MAX)
+		return false;
+	if (x->enter_tick >= before_tick)
+		return true;
+	x->exit_tick = x->exit_tick > before_tick ? x->exit_tick : before_tick;
+	double back = (double)(before_tick - x->enter_tick) * l->process->ns_per_tick;
+	x->enter_tick = before_tick;
+	return back <= BACK_NS_MAX;
+}
+
 /* Look at the next event: l->more says whether there is one. */
 static int advance(struct lane *l)
 {
+	uint64_t before_tick = l->next.exit_tick;
 	l->more = false;
 	ask_events(l);
 	for (;;) {
 		int code = mpic_events_next(&l->events, &l->next);
-		if (code == 1 && (l->next.exit_tick < l->next.enter_tick || l->next.exit_tick > INT64_MAX))
+		if (code == 1 && !is_possible(l, before_tick))
 			code = -EBADMSG;
 		if (code == 1) {
 			l->read++;

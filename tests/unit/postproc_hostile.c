@@ -229,3 +229,80 @@ Test(hostile, events_that_a_head_claims_are_cut_in_an_end, .timeout = 60)
 		remove_directory(dir);
 	}
 }
+
+/* Block seq of events of a process begins earlier or later. */
+static void move_block(const char *path, uint32_t process, uint64_t seq, int64_t ticks)
+{
+	struct mpic_file f;
+	struct error e = {0};
+	uint64_t tick;
+	_cleanup_buf_ struct buf out = {0};
+	cr_assert_eq(mpic_open(path, &f, &e), 0);
+	mpic_append_magic(&out, f.id);
+	for (size_t i = 0; i < f.nblocks; i++) {
+		const struct mpic_block *b = &f.blocks[i];
+		_cleanup_buf_ struct buf raw = {0};
+		cr_assert_eq(mpic_read(&f, b, &raw, &e), 0);
+		if (b->kind == MPIC_EVENTS && b->process == process && b->seq == seq) {
+			memcpy(&tick, raw.data + 32, sizeof(tick));
+			tick += (uint64_t)ticks;
+			memcpy(raw.data + 32, &tick, sizeof(tick));
+		}
+		cr_assert_eq(mpic_append_block(&out, b, raw.data, raw.len_bytes, 1, &e), 0);
+	}
+	mpic_close(&f);
+	write_bytes(path, &out);
+}
+
+/* Two calls are in each block, and the last block of rank 1 begins elsewhere. */
+static cJSON *analysed_in_blocks(int64_t moved_ticks)
+{
+	char *dir = make_directory(), out[512];
+	struct program *p = program_create(2, 1);
+	struct postproc_result result = {0};
+	struct error e = {0};
+	for (unsigned block = 0; block < 3; block++)
+		for (unsigned r = 0; r < 2; r++) {
+			for (unsigned i = 0; i < 2; i++)
+				program_coll(p, r,
+					     (struct call){.op = "MPI_Barrier",
+							   .from_us = 1000 + 100 * block + 20 * i,
+							   .to_us = 1010 + 100 * block + 20 * i,
+							   .peer = SIG_NO_ROOT,
+							   .coll = COLL_BARRIER});
+			program_end_block(p, r, 0, BLOCK_WHOLE);
+		}
+	program_write(p, dir, 1500, -1);
+	program_destroy(p);
+	move_block(in(dir, "n0.mpic"), 1, 2, moved_ticks);
+	snprintf(out, sizeof(out), "%s/job.mpix", dir);
+	cr_assert_eq(postproc_analyze(&dir, 1, out, 2, &result, &e), 0, "%lld: %s", (long long)moved_ticks, e.text);
+	cJSON *root = cJSON_Parse(result.json);
+	free(result.json);
+	remove_directory(dir);
+	return root;
+}
+
+/* A program that writes where it has nothing to write changes what we recorded of it, and no more than that is lost. */
+Test(hostile, a_block_at_an_impossible_time_ends_its_own_thread_only)
+{
+	static const int64_t moved[] = {-(INT64_C(1) << 50), INT64_C(1) << 60, INT64_C(1) << 54};
+	for (size_t m = 0; m < sizeof(moved) / sizeof(moved[0]); m++) {
+		cJSON *root = analysed_in_blocks(moved[m]);
+		cr_expect(says(root, "rank 1: left out, because a block before them is missing: 2 events"), "%zu", m);
+		cr_expect(!says(root, "rank 0"), "%zu", m);
+		cJSON_Delete(root);
+	}
+}
+
+/* Of two sockets, or hosts: the block begins a little before the one before it ended. */
+Test(hostile, a_clock_that_is_a_little_behind_loses_nothing)
+{
+	for (int64_t ticks = 1 << 10; ticks <= 1 << 20; ticks <<= 5) {
+		cJSON *root = analysed_in_blocks(-ticks);
+		const cJSON *coverage = cJSON_GetObjectItem(root, "coverage");
+		cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(coverage, "complete")));
+		cr_expect_eq(cJSON_GetObjectItem(coverage, "events")->valuedouble, 12);
+		cJSON_Delete(root);
+	}
+}
