@@ -17,7 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define ERROR_NS 1000000000 /* an error ends a run sooner */
+#define ERROR_NS 5000000000 /* an error ends a run sooner, however busy the host is */
 
 /* Of a file that was cut, single calls end before what its last sample saw. */
 static bool is_whole(const struct process *p)
