@@ -6,6 +6,11 @@
 
 #include <stdbool.h>
 
+/* LATE_SENDER ...: each is one less than the number that stands for it in an .mpix. */
+#define WAIT_STATE(name) name,
+enum wait_state { WAIT_STATE_ROWS(WAIT_STATE) WAIT_STATES };
+#undef WAIT_STATE
+
 struct wait_kind {
 	const char *name, *title, *meaning;
 	bool part; /* of another state: in no sum again */

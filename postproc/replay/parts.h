@@ -4,6 +4,7 @@
 #include "base/index.h"
 #include "base/search.h"
 #include "base/vec.h"
+#include "format/waits.h"
 #include "postproc/replay/replay.h"
 
 #define DISTANCES 2u /* in a node, between nodes */
@@ -11,9 +12,6 @@
 #define SIZE_BINS 48u /* by the binary logarithm of bytes */
 #define NO_EVENT UINT32_MAX
 #define SITES_KNOWN 4u
-/* Of enum wait_state: SPEC.md, less 1. */
-#define LATE_RECEIVER 2u
-#define WAIT_FOR_MEMBER 26u
 
 /* How members of a collective wait for each other. */
 enum gathering { GATHER_NONE, GATHER_ALL, GATHER_FROM_ROOT, GATHER_TO_ROOT };
@@ -30,8 +28,8 @@ enum event_flag {
 	EVENT_SYNCHRONOUS = 256, /* a send that ends with its receive, of whatever size */
 	EVENT_COMPLETES = 512,	 /* a nonblocking collective */
 	EVENT_MEETS = 1024,	 /* and not before all have come to do so */
-	EVENT_STARTS = 4096,	 /* what another call completes */
 	EVENT_LOCAL = 2048,	 /* passes no data on: the start of a receive, and what is no communication */
+	EVENT_STARTS = 4096,	 /* what another call completes */
 };
 
 /* One call. Times are those of the file. */

@@ -4,10 +4,6 @@
 #include "format/waits.h"
 #include "postproc/read/step.h"
 
-/* LATE_SENDER ... WAIT_AT_COLLECTIVE_IO: the rows of format/waits.tab. */
-#define WAIT_STATE(name) name,
-enum wait_state { WAIT_STATE_ROWS(WAIT_STATE) WAIT_STATES };
-
 static inline const char *wait_state_name(enum wait_state state)
 {
 	return wait_kinds[1 + state].name;
