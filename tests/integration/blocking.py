@@ -85,7 +85,7 @@ def main():
         with Place(flavour) as place:
             program = place.compile('blocking.c')
             for case in CASES:
-                if case == 'partitioned' and flavour == 'openmpi' and open_mpi() < 5: # of MPI 3.1
+                if case == 'partitioned' and flavour == 'openmpi' and open_mpi() < 6: # of MPI 3.1; 5.0 has it and hangs, untraced as well
                     continue
                 t.at_last(STARVED, lambda t, attempt, case=case: look(t, place, program, case, attempt))
     t.end()

@@ -289,9 +289,12 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	late_ms = argc > 2 ? atoi(argv[2]) : 300;
 	MPI_Barrier(MPI_COMM_WORLD);
-	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (strcmp(argv[1], cases[i].name) == 0)
-			cases[i].run();
+	size_t i = 0, n = sizeof(cases) / sizeof(cases[0]);
+	while (i < n && argc > 1 && strcmp(argv[1], cases[i].name) != 0)
+		i++;
+	if (argc < 2 || i == n)
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	cases[i].run();
 	if (rank == 1)
 		late();
 	MPI_Finalize();
