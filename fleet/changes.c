@@ -1,7 +1,7 @@
 /* changes.c - see changes.h. */
 #include "fleet/changes.h"
 #include "fleet/series.h"
-#include "fleet/weather.h"
+#include "fleet/day_effects.h"
 
 #include "base/search.h"
 
@@ -49,7 +49,7 @@ static void make_days(struct part *p)
 			p->days[p->ndays++] = (struct day){.day = x->job->day};
 		struct day *d = &p->days[p->ndays - 1];
 		d->weight += x->weight;
-		d->sum += x->weight * series_held(p->s, p->left[i]);
+		d->sum += x->weight * series_clipped(p->s, p->left[i]);
 		p->weight += x->weight;
 	}
 }
@@ -69,7 +69,7 @@ static void score_days(struct part *p)
 	}
 }
 
-static int part_make(struct series *s, const struct weather *w, size_t from, size_t to, struct part *ret_p)
+static int part_make(struct series *s, const struct day_effects *w, size_t from, size_t to, struct part *ret_p)
 {
 	struct part p = {.s = s, .from = from, .to = to};
 	p.days = calloc(to - from, sizeof(*p.days));
@@ -80,8 +80,8 @@ static int part_make(struct series *s, const struct weather *w, size_t from, siz
 		return -ENOMEM;
 	}
 	for (size_t i = from; i < to; i++)
-		p.left[i] = s->jobs[i].y - weather_of(w, s->jobs[i].job->day);
-	series_learn(s, from, to, p.left);
+		p.left[i] = s->jobs[i].y - day_effect_of(w, s->jobs[i].job->day);
+	series_fit(s, from, to, p.left);
 	make_days(&p);
 	score_days(&p);
 	*ret_p = p;
@@ -102,7 +102,7 @@ static double difference_at(struct part *p, size_t at, double *ret_weight)
 	double weight = 0, difference = 0;
 	for (size_t i = p->from; i < p->to; i++)
 		p->since[i] = p->s->jobs[i].job->day >= p->days[at].day;
-	series_take_away(p->s, p->from, p->to, p->since);
+	series_project_out(p->s, p->from, p->to, p->since);
 	for (size_t i = p->from; i < p->to; i++)
 		if (p->s->jobs[i].job->day >= p->days[at].day)
 			weight += p->s->jobs[i].weight * p->since[i];
@@ -110,7 +110,7 @@ static double difference_at(struct part *p, size_t at, double *ret_weight)
 		double sum = 0;
 		for (size_t i = p->from; i < p->to; i++)
 			sum += p->s->jobs[i].weight * p->since[i] *
-			       series_held(p->s, p->left[i] - difference * p->since[i]);
+			       series_clipped(p->s, p->left[i] - difference * p->since[i]);
 		difference += sum / weight;
 	}
 	*ret_weight = weight;
@@ -125,7 +125,7 @@ static void leave_of_days(struct part *p, double difference)
 	for (size_t i = p->from; i < p->to; i++) {
 		const struct series_job *x = &p->s->jobs[i];
 		k += x->job->day != p->days[k].day;
-		p->days[k].left += x->weight * series_held(p->s, p->left[i] - difference * p->since[i]);
+		p->days[k].left += x->weight * series_clipped(p->s, p->left[i] - difference * p->since[i]);
 	}
 	for (size_t i = 0; i < p->ndays; i++)
 		p->days[i].left /= p->days[i].weight;
@@ -158,7 +158,7 @@ static double chance_of(double t, double freedom)
 /* *tests: among so many that are looked at. */
 static struct split split_at(struct part *p, size_t at, double tests)
 {
-	double weight, alike, freedom = p->s->freedom; /* series_take_away() leaves it */
+	double weight, alike, freedom = p->s->freedom; /* series_project_out() leaves it */
 	struct split x = {.difference = difference_at(p, at, &weight), .freedom = fmin((double)p->ndays, freedom) - 2};
 	if (x.freedom < FREEDOM_LEAST || weight <= 0)
 		return (struct split){.p = 1};
@@ -176,7 +176,7 @@ static struct split split_at(struct part *p, size_t at, double tests)
 /* What is looked at in all. */
 struct search {
 	const struct scan *s;
-	struct weather weather;
+	struct day_effects day_effects;
 	double names; /* programs and users with enough days */
 };
 
@@ -286,7 +286,7 @@ static int find_in(const struct search *l, struct series *s, size_t from, size_t
 	struct change c = {0};
 	struct part p;
 	size_t middle = 0;
-	int rc = from < to ? part_make(s, &l->weather, from, to, &p) : 0;
+	int rc = from < to ? part_make(s, &l->day_effects, from, to, &p) : 0;
 	if (from == to || rc < 0)
 		return rc;
 	struct split x = best_split(l, &p);
@@ -404,7 +404,7 @@ static int find_all(struct search *l, struct order *o, change_list *list)
 	l->names = (double)count_names(o);
 	sort_by(o, OF_PROGRAM);
 	l->names += (double)count_names(o);
-	int rc = weather_find(o->at, o->n, &l->weather);
+	int rc = day_effects_find(o->at, o->n, &l->day_effects);
 	if (rc == 0)
 		rc = each_name(l, o, list);
 	leave_changed_out(o, list);
@@ -422,7 +422,7 @@ int changes_find(const struct scan *s, change_list *ret_list)
 		if (s->jobs.at[i].parallel > 0 && s->jobs.at[i].ranks > 1)
 			o.at[o.n++] = &s->jobs.at[i];
 	int rc = find_all(&l, &o, ret_list);
-	weather_done(&l.weather);
+	day_effects_done(&l.day_effects);
 	free(o.at);
 	vec_sort(ret_list, by_day);
 	return rc;

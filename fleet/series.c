@@ -9,17 +9,17 @@
 #include <string.h>
 
 #define ROUNDS 12
-#define ROUNDS_UNHELD 2 /* before variances are estimated */
+#define ROUNDS_UNSHRUNK 2 /* before variances are estimated */
 #define DAY_PARTS 8
 #define SIZES 33
 #define WEEK 7
 #define EFFICIENCY_LEAST 1e-3
-#define MOST_AT_FIRST 1.0 /* of a logarithm: jobs that are off by a factor of e count as that */
-#define MOST_DEVIATIONS 2.0
+#define CLIP_AT_FIRST 1.0 /* of a logarithm: jobs that are off by a factor of e count as that */
+#define CLIP_DEVIATIONS 2.0
 #define NORMAL_MEDIAN 1.4826
-#define HELD_AT_FIRST 2.0
-#define HELD_LEAST 0.05
-#define HELD_MOST 1000.0
+#define SHRINKAGE_AT_FIRST 2.0
+#define SHRINKAGE_LEAST 0.05
+#define SHRINKAGE_MOST 1000.0
 #define LEFT_LEAST 1e-4 /* efficiencies are not known better than that */
 
 uint32_t series_name(const struct scan_job *j, enum series_of what)
@@ -118,9 +118,9 @@ void series_done(struct series *s)
 
 /* ---- levels ---- */
 
-double series_held(const struct series *s, double left)
+double series_clipped(const struct series *s, double left)
 {
-	return fmax(-s->most, fmin(s->most, left));
+	return fmax(-s->clip, fmin(s->clip, left));
 }
 
 static bool is_fitted(const struct series *s, int factor, size_t from, size_t to)
@@ -153,10 +153,10 @@ static void fit_factor(struct series *s, int factor, size_t from, size_t to, dou
 {
 	struct series_level *levels = s->levels[factor];
 	for (size_t i = from; i < to; i++)
-		levels[s->jobs[i].level[factor]].sum += s->jobs[i].weight * series_held(s, values[i]);
+		levels[s->jobs[i].level[factor]].sum += s->jobs[i].weight * series_clipped(s, values[i]);
 	for (uint32_t k = 0; k < s->nlevels[factor]; k++) {
 		struct series_level *l = &levels[k];
-		double value = l->weight > 0 ? (l->sum + l->weight * l->value) / (l->weight + s->held[factor]) : 0;
+		double value = l->weight > 0 ? (l->sum + l->weight * l->value) / (l->weight + s->shrinkage[factor]) : 0;
 		l->sum = value - l->value;
 		l->value = value;
 	}
@@ -172,7 +172,7 @@ static double count_parameters(const struct series *s, size_t from, size_t to)
 	for (int f = 0; f < SERIES_FACTORS; f++)
 		for (uint32_t k = 0; k < s->nlevels[f] && is_fitted(s, f, from, to); k++)
 			if (s->levels[f][k].weight > 0)
-				n += s->levels[f][k].weight / (s->levels[f][k].weight + s->held[f]);
+				n += s->levels[f][k].weight / (s->levels[f][k].weight + s->shrinkage[f]);
 	return n;
 }
 
@@ -180,7 +180,7 @@ static void learn_variance(struct series *s, size_t from, size_t to, const doubl
 {
 	double squares = 0, weight = 0;
 	for (size_t i = from; i < to; i++) {
-		squares += s->jobs[i].weight * series_held(s, values[i]) * series_held(s, values[i]);
+		squares += s->jobs[i].weight * series_clipped(s, values[i]) * series_clipped(s, values[i]);
 		weight += s->jobs[i].weight;
 	}
 	s->freedom = weight - count_parameters(s, from, to);
@@ -188,7 +188,7 @@ static void learn_variance(struct series *s, size_t from, size_t to, const doubl
 }
 
 /* How much levels differ, beside what is left of their jobs. */
-static void hold(struct series *s)
+static void estimate_shrinkage(struct series *s)
 {
 	for (int f = 0; f < SERIES_FACTORS; f++) {
 		double sum = 0, n = 0;
@@ -196,18 +196,18 @@ static void hold(struct series *s)
 			const struct series_level *l = &s->levels[f][k];
 			if (l->weight <= 0)
 				continue;
-			sum += l->value * l->value + s->variance / (l->weight + s->held[f]);
+			sum += l->value * l->value + s->variance / (l->weight + s->shrinkage[f]);
 			n++;
 		}
-		s->held[f] = fmax(HELD_LEAST, fmin(HELD_MOST, s->variance * n / sum));
+		s->shrinkage[f] = fmax(SHRINKAGE_LEAST, fmin(SHRINKAGE_MOST, s->variance * n / sum));
 	}
 }
 
-static double most_of(const struct series *s, size_t from, size_t to, const double *values)
+static double clip_of(const struct series *s, size_t from, size_t to, const double *values)
 {
 	for (size_t i = from; i < to; i++)
 		s->room[i - from] = fabs(values[i]);
-	return MOST_DEVIATIONS * fmax(LEFT_LEAST, NORMAL_MEDIAN * sort_median(s->room, to - from));
+	return CLIP_DEVIATIONS * fmax(LEFT_LEAST, NORMAL_MEDIAN * sort_median(s->room, to - from));
 }
 
 static bool is_power_of_two(int n)
@@ -221,30 +221,30 @@ static void fit(struct series *s, size_t from, size_t to, double *values, bool l
 	for (int round = 0; round < ROUNDS; round++) {
 		take_mean_away(s, from, to, values);
 		if (learn && round > 0 && is_power_of_two(round))
-			s->most = most_of(s, from, to, values);
+			s->clip = clip_of(s, from, to, values);
 		for (int f = 0; f < SERIES_FACTORS; f++)
 			if (is_fitted(s, f, from, to))
 				fit_factor(s, f, from, to, values);
 		if (learn)
 			learn_variance(s, from, to, values);
-		if (learn && round >= ROUNDS_UNHELD)
-			hold(s);
+		if (learn && round >= ROUNDS_UNSHRUNK)
+			estimate_shrinkage(s);
 	}
 }
 
-void series_learn(struct series *s, size_t from, size_t to, double *values)
+void series_fit(struct series *s, size_t from, size_t to, double *values)
 {
-	s->most = MOST_AT_FIRST;
+	s->clip = CLIP_AT_FIRST;
 	for (int f = 0; f < SERIES_FACTORS; f++)
-		s->held[f] = HELD_AT_FIRST;
+		s->shrinkage[f] = SHRINKAGE_AT_FIRST;
 	fit(s, from, to, values, true);
-	s->most = most_of(s, from, to, values);
+	s->clip = clip_of(s, from, to, values);
 }
 
-void series_take_away(struct series *s, size_t from, size_t to, double *values)
+void series_project_out(struct series *s, size_t from, size_t to, double *values)
 {
-	double most = s->most;
-	s->most = INFINITY;
+	double clip = s->clip;
+	s->clip = INFINITY;
 	fit(s, from, to, values, false);
-	s->most = most;
+	s->clip = clip;
 }

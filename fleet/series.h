@@ -43,10 +43,10 @@ struct series {
 	/* Of the fit that was made last: */
 	struct series_level *levels[SERIES_FACTORS];
 	uint32_t nlevels[SERIES_FACTORS];
-	double held[SERIES_FACTORS]; /* so many jobs would say as much of a level as is known without any */
-	double freedom;		     /* jobs, less what levels took of them */
-	double variance;	     /* of what is left of a job */
-	double most;		     /* what is left beyond that counts as that */
+	double shrinkage[SERIES_FACTORS]; /* so many jobs would say as much of a level as is known without any */
+	double freedom;			  /* jobs, less what levels took of them */
+	double variance;		  /* of what is left of a job */
+	double clip;			  /* what is left beyond that counts as that */
 	double *room;
 };
 
@@ -58,8 +58,8 @@ int series_make(const struct scan_job *const *jobs, size_t n, enum series_of wha
 void series_done(struct series *s);
 
 /* Of jobs [from, to): learn the levels of values[from, to), in whose place is then what is left of them. */
-void series_learn(struct series *s, size_t from, size_t to, double *values);
-/* Likewise by variances that series_learn() found of these jobs, whatever the values. */
-void series_take_away(struct series *s, size_t from, size_t to, double *values);
-/* What is left counts as this: within `most`. */
-double series_held(const struct series *s, double left);
+void series_fit(struct series *s, size_t from, size_t to, double *values);
+/* Likewise by variances that series_fit() found of these jobs, whatever the values. */
+void series_project_out(struct series *s, size_t from, size_t to, double *values);
+/* What is left counts as this: within `clip`. */
+double series_clipped(const struct series *s, double left);

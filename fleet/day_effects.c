@@ -1,5 +1,5 @@
-/* weather.c - see weather.h. */
-#include "fleet/weather.h"
+/* day_effects.c - see day_effects.h. */
+#include "fleet/day_effects.h"
 
 #include "base/sort.h"
 
@@ -63,7 +63,7 @@ static int add_program(struct finding *f, struct series *s)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n; i++)
 		left[i] = s->jobs[i].y - f->days[s->jobs[i].job->day - f->first_day].value;
-	series_learn(s, 0, s->n, left);
+	series_fit(s, 0, s->n, left);
 	int rc = s->freedom >= FREEDOM_LEAST ? add_means(f, s, left) : 0;
 	free(left);
 	return rc;
@@ -115,7 +115,7 @@ static void add_to_days(struct finding *f)
 		struct day *d = &f->days[f->means.at[i].day];
 		for (end = i; end < f->means.n && f->means.at[end].day == f->means.at[i].day; end++)
 			;
-		d->known = end - i >= WEATHER_PROGRAMS;
+		d->known = end - i >= DAY_EFFECT_PROGRAMS;
 		if (d->known)
 			d->value += weighted_median(&f->means.at[i], end - i);
 	}
@@ -125,10 +125,10 @@ static void add_to_days(struct finding *f)
 
 static double median_around(const struct finding *f, uint32_t day, bool of_season)
 {
-	double room[2 * WEATHER_DAYS + 1];
+	double room[2 * DAY_EFFECT_DAYS + 1];
 	size_t n = 0;
-	uint32_t end = day + WEATHER_DAYS + 1 < f->n ? day + WEATHER_DAYS + 1 : f->n;
-	for (uint32_t i = day > WEATHER_DAYS ? day - WEATHER_DAYS : 0; i < end; i++)
+	uint32_t end = day + DAY_EFFECT_DAYS + 1 < f->n ? day + DAY_EFFECT_DAYS + 1 : f->n;
+	for (uint32_t i = day > DAY_EFFECT_DAYS ? day - DAY_EFFECT_DAYS : 0; i < end; i++)
 		if (f->days[i].known)
 			room[n++] = of_season ? f->days[i].season : f->days[i].value;
 	return sort_median(room, n);
@@ -151,7 +151,7 @@ static int take_weekdays_away(struct finding *f)
 	return room != NULL ? 0 : -ENOMEM;
 }
 
-static int find(struct finding *f, const struct scan_job *const *jobs, size_t n, struct weather *w)
+static int find(struct finding *f, const struct scan_job *const *jobs, size_t n, struct day_effects *w)
 {
 	for (int round = 0; round < ROUNDS; round++) {
 		if (add_all(f, jobs, n) < 0)
@@ -165,7 +165,7 @@ static int find(struct finding *f, const struct scan_job *const *jobs, size_t n,
 	return 0;
 }
 
-int weather_find(const struct scan_job *const *jobs, size_t n, struct weather *ret_w)
+int day_effects_find(const struct scan_job *const *jobs, size_t n, struct day_effects *ret_w)
 {
 	struct finding f = {.first_day = UINT32_MAX};
 	uint32_t last = 0;
@@ -175,22 +175,22 @@ int weather_find(const struct scan_job *const *jobs, size_t n, struct weather *r
 	}
 	f.n = n > 0 ? last - f.first_day + 1 : 0;
 	f.days = calloc(f.n + 1u, sizeof(*f.days));
-	*ret_w = (struct weather){room_for(f.n), f.first_day, f.n};
+	*ret_w = (struct day_effects){room_for(f.n), f.first_day, f.n};
 	int rc = f.days != NULL && ret_w->days != NULL ? find(&f, jobs, n, ret_w) : -ENOMEM;
 	free(f.days);
 	vec_done(&f.means);
 	if (rc < 0)
-		weather_done(ret_w);
+		day_effects_done(ret_w);
 	return rc;
 }
 
-void weather_done(struct weather *w)
+void day_effects_done(struct day_effects *w)
 {
 	free(w->days);
 	memset(w, 0, sizeof(*w));
 }
 
-double weather_of(const struct weather *w, uint32_t day)
+double day_effect_of(const struct day_effects *w, uint32_t day)
 {
 	return day >= w->first_day && day - w->first_day < w->n ? w->days[day - w->first_day] : 0;
 }
