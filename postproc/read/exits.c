@@ -162,6 +162,18 @@ static bool followed(const struct step *s, const struct process *other, const st
 	       other->end_ns - first->end_ns > (launcher_lived ? 0 : DEATH_GAP_NS);
 }
 
+bool exits_killed_alone(const struct step *s)
+{
+	const struct outcome *o = &s->outcome;
+	uint32_t killed = 0;
+	if (o->have_launcher && !(WIFEXITED(o->launcher_status) && WEXITSTATUS(o->launcher_status) == 128 + SIGKILL))
+		return false;
+	for (uint32_t r = 0; r < s->nranks; r++)
+		if (s->ranks[r] != NULL && exits_early(s->ranks[r]))
+			killed += !s->ranks[r]->have_exit || signal_of(s->ranks[r]) == SIGKILL;
+	return killed == 1;
+}
+
 /* One that others ended was the first of all, and alone, or whoever ended it ended all: then it is not to blame. Nor is
  * it where a rank is not in the record, because of which all may have been ended. */
 static bool is_to_blame(const struct step *s, uint32_t rank)

@@ -15,6 +15,9 @@ bool exits_by_timer(const struct process *p);
 bool exits_early(const struct process *p);
 /* Nor had it come there: what was left of its work is missing. */
 bool exits_before_finalize(const struct process *p);
+/* Somebody killed one rank, because of which its launcher asked the others to end (SIGTERM): no error of MPI, for which
+ * launchers end all alike. */
+bool exits_killed_alone(const struct step *s);
 /* The rank that was the first to die, by itself or because somebody ended it alone; NONE: there is none. How many ended
  * early. */
 uint32_t exits_first(const struct step *s, uint32_t *ret_early);

@@ -377,7 +377,8 @@ static bool is_of_an_error(const struct step *s, const struct states *x, const s
 	for (uint32_t r = 0; r < s->nranks; r++)
 		if (s->ranks[r] != NULL && died(s->ranks[r])) /* as of a time limit that it set itself */
 			return false;
-	return outcome_is_failure(&s->outcome) && s->runtime_ns - began_ns(s, x, c) < ERROR_NS;
+	return outcome_is_failure(&s->outcome) && !exits_killed_alone(s) &&
+	       s->runtime_ns - began_ns(s, x, c) < ERROR_NS;
 }
 
 static int take(struct stream *st, const struct graph *g, const struct core *c, bool possible, enum pass pass)
