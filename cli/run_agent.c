@@ -1,7 +1,9 @@
 /* run_agent.c - the agent of `mpitrace run`: started before the program, waited for behind it, and not for ever. */
 #include "cli/run.h"
 #include "base/error.h"
+#include "format/segment.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -63,6 +66,25 @@ static bool is_idle_class(pid_t pid)
 	       sched_getscheduler(pid) == SCHED_IDLE;
 }
 
+/* Of a file whose name the program has removed nobody else ever sees the contents (proc(5), /proc/PID/fd). */
+static bool has_unnamed(pid_t pid)
+{
+	static const char gone[] = SEGFILE_SUFFIX " (deleted)";
+	char path[64], file[PATH_MAX];
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	DIR *d = opendir(path);
+	const struct dirent *entry;
+	bool found = false;
+	while (d != NULL && !found && (entry = readdir(d)) != NULL) {
+		ssize_t n = readlinkat(dirfd(d), entry->d_name, file, sizeof(file));
+		size_t suffix = sizeof(gone) - 1;
+		found = n > (ssize_t)suffix && memcmp(file + n - suffix, gone, suffix) == 0;
+	}
+	if (d != NULL)
+		closedir(d);
+	return found;
+}
+
 /* On a busy machine an agent of idle class may not get to see that all is over, and an ordinary user cannot raise
  * it (sched(7)): its successor never becomes idle. */
 static void replace_when_starved(pid_t agent)
@@ -77,7 +99,8 @@ static void replace_when_starved(pid_t agent)
 		if (cpu_time_ns(agent) - before_ns < PATIENCE_MS * 1000000ll / 2)
 			break;
 	}
-	kill(agent, SIGKILL);
+	if (!has_unnamed(agent))
+		kill(agent, SIGKILL);
 }
 
 static void nap(void)

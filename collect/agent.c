@@ -211,6 +211,8 @@ static int drain_all(struct agent *a, bool final)
 		if (over) {
 			p->gone_tick = p->seen_tick != 0 && !p->seen_by_other ? tick : 0;
 			p->gone = true;
+			if (!p->refused)
+				process_seal(p);
 			p->lost = atomic_load_explicit(&p->file->state, memory_order_acquire) == SEGFILE_RUNNING;
 		}
 		if (a->output.full || (a->budget_bytes > 0 && p->packed_event_bytes > a->budget_bytes)) {

@@ -196,6 +196,8 @@ static int drain_spill(struct process *p, struct output *o, bool all)
 		p->spill_fd = process_open_own(path);
 	}
 	uint64_t end = spill_end(p);
+	if (p->spill_fd == -ENOENT) /* the program, or its user, removed it: nobody will ever read them */
+		p->spill_done = end;
 	p->refused |= p->spill_fd < 0 && end > p->spill_done;
 	if (p->spill_fd < 0)
 		return 0;

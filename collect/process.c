@@ -46,13 +46,14 @@ int process_open_own(const char *path)
 
 int process_open(struct process *ret_p, const char *path, uint32_t index, struct error *e)
 {
-	struct process p = {.index = index, .spill_fd = -1};
-	int fd = process_open_own(path), rc = 0;
+	struct process p = {.index = index, .fd = process_open_own(path), .spill_fd = -1};
+	int rc = 0;
 	bool refused;
-	if (fd < 0)
-		return fail(e, fd, "%s: cannot open: %s", path, strerror(-fd));
-	p.file = map_part(fd, 0, SEGFILE_HEAD_BYTES, &refused);
-	close(fd);
+	if (p.fd < 0)
+		return fail(e, p.fd, "%s: cannot open: %s", path, strerror(-p.fd));
+	p.file = map_part(p.fd, 0, SEGFILE_HEAD_BYTES, &refused);
+	if (p.file == NULL)
+		close(p.fd);
 	if (p.file == NULL)
 		return fail(e, refused ? -ENOMEM : -EAGAIN, "%s: too short for a segment file", path);
 	/* Partner: the release store at the end of process_begin() in pmpi/process.c. */
@@ -75,8 +76,16 @@ int process_open(struct process *ret_p, const char *path, uint32_t index, struct
 	return rc;
 }
 
+void process_seal(struct process *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+}
+
 void process_close(struct process *p)
 {
+	process_seal(p);
 	for (uint32_t i = 0; i < p->nmaps; i++)
 		if (p->maps[i].at != NULL)
 			munmap(p->maps[i].at, p->maps[i].row.len_bytes);
@@ -92,7 +101,7 @@ void process_close(struct process *p)
 	free(p->maps);
 	free(p->threads);
 	free(p->path);
-	*p = (struct process){.spill_fd = -1, .closed = true};
+	*p = (struct process){.fd = -1, .spill_fd = -1, .closed = true};
 }
 
 static void take_region(struct process *p, const struct region *r, void *at)
@@ -110,20 +119,16 @@ static void take_region(struct process *p, const struct region *r, void *at)
 	}
 }
 
-int process_refresh(struct process *p)
+void process_refresh(struct process *p)
 {
 	/* Partner: the release store in segfile_add_region(), pmpi/segfile.c. */
 	uint32_t n = atomic_load_explicit(&p->file->nregions, memory_order_acquire);
-	if (n <= p->nmaps || n > SEGFILE_REGIONS_MAX)
-		return 0;
-	int fd = process_open_own(p->path);
-	p->refused |= fd < 0;
-	if (fd < 0)
-		return fd;
+	if (n <= p->nmaps || n > SEGFILE_REGIONS_MAX || p->fd < 0)
+		return;
 	for (uint32_t i = p->nmaps; i < n; i++, p->nmaps = i) {
 		struct region r = p->file->regions[i];
 		bool refused;
-		p->maps[i].at = map_part(fd, r.offset, r.len_bytes, &refused);
+		p->maps[i].at = map_part(p->fd, r.offset, r.len_bytes, &refused);
 		p->refused |= refused;
 		if (refused) /* the next time again */
 			break;
@@ -131,8 +136,6 @@ int process_refresh(struct process *p)
 		if (p->maps[i].at != NULL)
 			take_region(p, &r, p->maps[i].at);
 	}
-	close(fd);
-	return 0;
 }
 
 /* That field of /proc/PID/stat (proc(5)), of those behind the name. */

@@ -35,6 +35,7 @@ struct drained_thread {
 
 struct process {
 	char *path; /* of the .mpit file */
+	int fd;	    /* of it, until all of it is mapped for good: its name may be removed */
 	uint32_t index;
 	struct segfile *file;
 	struct mapped_region {
@@ -71,8 +72,10 @@ int process_open_own(const char *path);
 /* Map the head of the file; -EAGAIN while its process still writes it, -EBADMSG when it is none. */
 int process_open(struct process *ret_p, const char *path, uint32_t index, struct error *e);
 void process_close(struct process *p);
+/* It is over, and nothing more of it is to be mapped. */
+void process_seal(struct process *p);
 /* Map what was added since. */
-int process_refresh(struct process *p);
+void process_refresh(struct process *p);
 /* When a process of this system began, as its kernel counts; 0: there is none, or it cannot be seen. */
 uint64_t process_begun(pid_t pid);
 /* The one that had begun then: is it over, also where nobody has waited for it yet, or another has its pid? */

@@ -1,6 +1,6 @@
 /* segfile.c - see segfile.h. No descriptor is kept open: a program may close or reuse any of them; growing and spilling
- * open the file again by its absolute name. Blocks are allocated before they are mapped: a hole that cannot be filled
- * on a full disk would be a SIGBUS in the program (posix_fallocate(3)). */
+ * open the file again by its absolute name; once that is gone, nothing is added. Blocks are allocated before they are
+ * mapped: a hole that cannot be filled on a full disk would be a SIGBUS in the program (posix_fallocate(3)). */
 #include "pmpi/segfile.h"
 
 #include "pmpi/lock.h"
@@ -124,7 +124,7 @@ enum lost_reason segfile_spill(const struct segment *segment)
 	bool has_place = choose_place(&place);
 	off_t at = (off_t)place * SPILL_SLOT_BYTES;
 	bool fits = note_fits_limit((uint64_t)at + len);
-	int fd = has_place && fits ? open_again(SPILL_SUFFIX, O_WRONLY | O_CREAT) : -1;
+	int fd = has_place && fits ? open_again(SPILL_SUFFIX, O_WRONLY | (spilled == 0 ? O_CREAT : 0)) : -1;
 	if (has_place && (!fits || (fd < 0 && errno != ENOSPC && errno != EDQUOT)))
 		why = LOST_SPILL_REFUSED;
 	if (fd >= 0) {

@@ -112,8 +112,9 @@ int main(void)
 	for (int i = 0; i < RANKS; i++) {
 		snprintf(path, sizeof(path), "%s/%d", dir, i);
 		files[i] = make(path, i);
-		if (process_open(&p[i], path, (uint32_t)i, NULL) < 0 || process_refresh(&p[i]) < 0)
+		if (process_open(&p[i], path, (uint32_t)i, NULL) < 0)
 			die(path);
+		process_refresh(&p[i]);
 		unlink(path);
 	}
 	for (int64_t second = 1; second < DAY_S; second++) {

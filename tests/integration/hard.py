@@ -126,6 +126,17 @@ def no_room(t, place):
             t.check(who + 'what threads do is known', case == 'user' or known, c)
 
 
+def unnamed(t, place):
+    """A program that removes the files that it is recorded in: what it called before and behind is recorded, and what is not is a number."""
+    program, n = place.compile('unnamed.c', '-pthread'), 90000
+    who = '%s, a program that removes its files: ' % place.flavour
+    run = place.traced(1, program, str(n), name='unnamed')
+    t.equal(who + 'it runs', (run.returncode, run.stdout), (0, b''))
+    a = place.analysis('unnamed')
+    t.equal(who + 'calls are exact, or a number', (operations(a), a['coverage']['calls_outside'], a['coverage']['complete']),
+            ({'MPI_Init_thread': 1, 'MPI_Sendrecv': n, 'MPI_Finalize': 1}, n, False))
+
+
 def accused(a):
     """Of what the program did not do, as nobody saw it done."""
     return [i['issue'] for i in a['issues'] if i['issue'] in ('unmatched', 'request_leak')] + [d['kind'] for d in a['correctness']]
@@ -231,6 +242,7 @@ def main():
             full_tables(t, place)
             first_called_late(t, place)
             no_room(t, place)
+            unnamed(t, place)
             unseen(t, place)
             early(t, place)
             again(t, place)
