@@ -226,6 +226,7 @@ static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, struc
 	for (int i = 0; i < UNCOUNTED_ROWS; i++)
 		t->uncounted[i] += p->uncounted[i];
 	s->bad_blocks += p->bad_blocks;
+	s->bad_totals += p->bad_totals;
 	for (size_t i = 0; i < p->threads.n; i++) {
 		t->lost += p->threads.at[i].lost + unusable(s, &p->threads.at[i]) + not_written(s, &p->threads.at[i]);
 		t->apart += p->threads.at[i].apart;
@@ -267,6 +268,9 @@ static void explain_files(struct step *s)
 	}
 	if (s->bad_blocks > 0)
 		step_reason(s, "%s could not be decoded", fmt_many(s->bad_blocks, "block").s);
+	if (s->bad_totals > 0)
+		step_reason(s, "%s that cannot be, as the program has written over them, and left out",
+			    fmt_many(s->bad_totals, "total").s);
 }
 
 /* Why processes that had the tracer loaded are not in the record. True: it is not whole. */
@@ -486,7 +490,8 @@ int part_coverage(struct analysis *a)
 	bool lacks = explain_untraced(s);
 	a->lost = lacks || t.missing != 0 || t.lost != t.unwanted || t.gaps != 0 || t.missing_defs != 0 ||
 		  lacks_any(&t) || t.bare != 0 || t.named != 0 || t.crowded != 0 || s->nodes.n != s->nnodes ||
-		  s->unfinished_files != 0 || s->files_left_out != 0 || s->damaged_bytes != 0 || s->bad_blocks != 0;
+		  s->unfinished_files != 0 || s->files_left_out != 0 || s->damaged_bytes != 0 || s->bad_blocks != 0 ||
+		  s->bad_totals != 0;
 	a->as_wanted = !a->lost && t.unfinished == 0;
 	a->complete = a->as_wanted && t.lost == 0 && !s->totals;
 	explain_unmatched(s, &a->unmatched, &a->counts);

@@ -85,7 +85,7 @@ bool process_is_whole(const struct process *p)
 	for (int i = 0; i < UNCOUNTED_ROWS; i++)
 		if (uncounted_lacks[i] && p->uncounted[i] > 0)
 			return false;
-	return p->bad_blocks == 0;
+	return p->bad_blocks == 0 && p->bad_totals == 0;
 }
 
 bool process_is_known(const struct process *p)

@@ -213,6 +213,7 @@ struct process {
 	VEC(struct datatype) types; /* by local id */
 	VEC(struct module_at) modules;
 	uint32_t bad_blocks;		    /* that did not inflate or decode */
+	uint32_t bad_totals;		    /* that are impossible, and left out */
 	uint64_t uncounted[UNCOUNTED_ROWS]; /* as its tracer says, of all threads */
 	uint64_t own_sigs;		    /* that stand in events, of all threads */
 	uint64_t unknown_sigs;		    /* of which only operation and time are understood */
@@ -297,7 +298,7 @@ struct step {
 	struct budget kept; /* of all files, while they are read */
 	bool totals;	    /* events and samples were passed over: what follows from them alone is not known */
 	uint64_t damaged_bytes;
-	uint32_t unfinished_files, bad_blocks;
+	uint32_t unfinished_files, bad_blocks, bad_totals;
 	uint32_t files_left_out;      /* whose node has another, or that cannot be read */
 	VEC(char *) reasons;	      /* why the record is not complete, for people */
 	int64_t start_ns, runtime_ns; /* of the traced region */

@@ -1,11 +1,16 @@
 /* thread.c - decode one thread's definitions and totals. Its events stay where they are, for stream/; but those that
  * carry their own signature are looked at, so that all signatures are known before. */
 #include "base/index.h"
+#include "base/json.h"
 #include "postproc/read/load.h"
 
 /* Signatures that stand in events: of each rank of a group so many that the group's fit into one chunk of a .mpix; all
  * of it where there are fewer ranks. */
 #define OWN_SIGS_MAX (1u << 22)
+/* Of a total: of the time that its process was seen to live, and more that nobody saw (20 s of 3 GHz). */
+#define LIVES 2u
+#define LIFE_UNSEEN_TICKS (UINT64_C(1) << 36)
+#define TICK_NS_MAX 1000u
 
 /* The first n words of signatures of nwords that stand in events, with the one that was made of them. */
 struct own_sig {
@@ -97,6 +102,19 @@ static int read_defs(struct reader *r, const struct mpic_block *b)
 	return more;
 }
 
+/* As long as the process lived at most, as far as is known; a call takes a nanosecond, a tick a microsecond at most. What
+ * is more, the program has written there where it had nothing to write. */
+static bool is_possible(const struct process *p, const struct mpic_total *t)
+{
+	const int64_t known[] = {p->end_ns, json_tick(p->meta, "gone_tick"), json_tick(p->meta, "seen_tick")};
+	int64_t last = 0;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		last = known[i] > last ? known[i] : last;
+	uint64_t most = p->start_ns > 0 && last > p->start_ns ? (uint64_t)(last - p->start_ns) : INT64_MAX / LIVES;
+	most = LIVES * most + LIFE_UNSEEN_TICKS;
+	return t->ticks <= most && t->calls / TICK_NS_MAX <= most;
+}
+
 static int read_totals(struct reader *r, const struct mpic_block *b)
 {
 	_cleanup_buf_ struct buf payload = {0};
@@ -107,6 +125,10 @@ static int read_totals(struct reader *r, const struct mpic_block *b)
 		return code;
 	struct cursor c = cursor_over(payload.data, payload.len_bytes);
 	while ((more = mpic_next_total(&c, &t)) == 1) {
+		if (!is_possible(r->p, &t)) {
+			r->p->bad_totals++;
+			continue;
+		}
 		if ((code = sig_at(r, t.sig, &index)) < 0)
 			return code;
 		struct sig *sig = &r->p->sigs.at[index];

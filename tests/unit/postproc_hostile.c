@@ -295,6 +295,27 @@ Test(hostile, a_block_at_an_impossible_time_ends_its_own_thread_only)
 	}
 }
 
+static void put_wild_totals(struct buf *out, uint32_t i)
+{
+	static const uint64_t wild[][2] = {{0x6161616161616161, 1}, {1, 0x7f0000001000}};
+	mpic_put_total(out, &(struct mpic_total){.sig = 0, .calls = wild[i % 2][0], .ticks = wild[i % 2][1]});
+}
+
+Test(hostile, totals_that_cannot_be_are_left_out_and_counted)
+{
+	static const struct claim claim = {MPIC_PROFILE, 2, 2, 1, put_wild_totals};
+	char *dir = written();
+	add_claims(in(dir, "n0.mpic"), &claim);
+	cJSON *root = analyse(dir);
+	const cJSON *op = json_first(root, "operations");
+	cr_expect(says(root, "2 totals that cannot be"));
+	cr_expect(cJSON_IsFalse(node_at(root, "coverage.complete")));
+	cr_assert_not_null(op);
+	cr_expect_eq(cJSON_GetObjectItem(op, "calls")->valuedouble, 4);
+	cJSON_Delete(root);
+	remove_directory(dir);
+}
+
 /* Of two sockets, or hosts: the block begins a little before the one before it ended. */
 Test(hostile, a_clock_that_is_a_little_behind_loses_nothing)
 {
