@@ -88,6 +88,15 @@ struct peer *peers_place(struct peers *s)
 	return p;
 }
 
+/* What it has said is taken: with bytes that nobody reads, close(2) takes the answer back. */
+static void refuse(struct peer *p, char *head, size_t len)
+{
+	static const char answer[] = "HTTP/1.1 414 URI Too Long\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+	if (recv(p->fd, head, len, MSG_DONTWAIT) > 0)
+		(void)!send(p->fd, answer, sizeof(answer) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	peer_drop(p);
+}
+
 /* The bytes stay where they are: the library reads them from the first. */
 void peer_look(struct peer *p, const char *token, bool left)
 {
@@ -95,7 +104,10 @@ void peer_look(struct peer *p, const char *token, bool left)
 	ssize_t n = recv(p->fd, head, sizeof(head), MSG_PEEK | MSG_DONTWAIT);
 	if (n > 0) {
 		p->has_token = head_has_token(head, (size_t)n, token);
-		if (n == PEERS_HEAD_MAX || head_is_whole(head, (size_t)n)) /* too long: the library says so */
+		bool whole = n == PEERS_HEAD_MAX || head_is_whole(head, (size_t)n); /* too long: the library says so */
+		if (whole && head_arguments(head, (size_t)n) > PEERS_ARGUMENTS_MAX)
+			refuse(p, head, (size_t)n);
+		else if (whole)
 			p->state = PEER_READY;
 		else if (left)
 			peer_drop(p);

@@ -14,6 +14,7 @@
 #define PEERS_STREAMS_MAX 32  /* of them; then the oldest goes */
 #define PEERS_MAX (PEERS_WAITING_MAX + PEERS_SERVED_MAX)
 #define PEERS_HEAD_MAX 32768   /* bytes of a head that are waited for */
+#define PEERS_ARGUMENTS_MAX 64 /* of an address; of some hundred the library has no room for any answer */
 #define PEERS_STEP_BYTES 65536 /* of an answer; to take as much, or all there is, is progress */
 #define PEERS_HURRY_NS 100000000ll
 
@@ -42,7 +43,7 @@ struct peers {
 struct peer *peers_place(struct peers *s);
 /* End who has been outside longest, first of those without the token. false: nobody is outside. */
 bool peers_make_way(struct peers *s);
-/* See whether the head is there. left: it says nothing more. */
+/* See whether the head is there; one that cannot be answered is refused. left: it says nothing more. */
 void peer_look(struct peer *p, const char *token, bool left);
 void peer_drop(struct peer *p);
 /* Whose head is whole and for whom there is room, or NULL. The newest is first: in a crowd all others would wait for

@@ -120,6 +120,17 @@ bool head_is_whole(const char *bytes, size_t len)
 	return memmem(bytes + at, len - at, "\r\n\r\n", 4) != NULL;
 }
 
+unsigned head_arguments(const char *bytes, size_t len)
+{
+	size_t at = empty_lines(bytes, len);
+	const char *line_end = memchr(bytes + at, '\n', len - at), *end = line_end != NULL ? line_end : bytes + len;
+	const char *next = memchr(bytes + at, '?', (size_t)(end - bytes) - at);
+	unsigned n = 0;
+	for (; next != NULL; n++)
+		next = memchr(next + 1, '&', (size_t)(end - next) - 1);
+	return n;
+}
+
 bool head_has_token(const char *bytes, size_t len, const char *token)
 {
 	char path[HEAD_PATH_MAX + 1];

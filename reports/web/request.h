@@ -21,5 +21,8 @@ bool head_is_whole(const char *bytes, size_t len_bytes);
 /* Has it, as far as can be seen, the token as the first part of its path? Takes the same time for all of one length. */
 bool head_has_token(const char *bytes, size_t len_bytes, const char *token);
 
+/* How many arguments the address in its first line has. */
+unsigned head_arguments(const char *bytes, size_t len_bytes);
+
 /* Is path "/TOKEN/rest"? What is behind the slash, or NULL. Takes the same time for all of one length. */
 const char *behind_token(const char *path, const char *token);

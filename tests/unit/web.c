@@ -99,6 +99,20 @@ Test(web, a_head_is_whole_at_its_empty_line)
 	cr_expect(!head_is_whole("\r\n\r\n", 4), "nothing before it");
 }
 
+Test(web, arguments_are_those_of_the_address_alone)
+{
+	static const struct {
+		const char *head;
+		unsigned arguments;
+	} cases[] = {{"", 0},
+		     {"GET /a&b HTTP/1.1\r\nReferer: /?a&b\r\n\r\n", 0},
+		     {"GET /a? HTTP/1.1\r\n", 1},
+		     {"\r\nGET /a?b=1&c=2&&d HTTP/1.1\r\nCookie: ?&&&\r\n\r\n", 4},
+		     {"GET /a?b&c", 2}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		cr_expect_eq(head_arguments(cases[i].head, strlen(cases[i].head)), cases[i].arguments, "%zu", i);
+}
+
 Test(web, a_token_is_seen_as_soon_as_it_is_there)
 {
 	static const char head[] = "\r\nGET /secret/x HTTP/1.1\r\n";

@@ -185,6 +185,25 @@ Test(web_gate, an_answer_is_taken_in_time_and_not_byte_by_byte, .timeout = 60)
 	end(w, fd);
 }
 
+/* The library would be silent for ever. */
+Test(web_gate, an_address_of_too_many_arguments_is_refused, .timeout = 60)
+{
+	struct served s;
+	struct web *w = start(&s, 600000);
+	for (unsigned n = PEERS_ARGUMENTS_MAX; n <= 4096; n *= 8) {
+		char text[256] = "";
+		int fd = come(w);
+		say_text(fd, "GET /secret/?");
+		for (unsigned i = 1; i < n; i++)
+			say_text(fd, "a&");
+		say_text(fd, "a HTTP/1.1\r\nHost: localhost\r\n\r\n");
+		cr_assert_gt(recv(fd, text, sizeof(text) - 1, 0), 0);
+		cr_expect_not_null(strstr(text, n == PEERS_ARGUMENTS_MAX ? " 200 OK" : " 414 "), "%u: %s", n, text);
+		close(fd);
+	}
+	web_stop(w);
+}
+
 Test(web_gate, who_waits_for_us_is_not_closed, .timeout = 60)
 {
 	struct served s;
