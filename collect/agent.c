@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "collect/beside.h"
+#include "collect/ending.h"
 #include "collect/finish.h"
 #include "collect/permissions.h"
 #include "collect/predecessor.h"
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -231,43 +233,9 @@ static bool all_gone(const struct agent *a)
 	return true;
 }
 
-static volatile sig_atomic_t told; /* by who started us: the step is over */
-
-static void woken(int number, siginfo_t *info, void *context)
+static bool step_is_over(const struct agent *a, const struct starter *starter)
 {
-	(void)number;
-	(void)context;
-	told |= info->si_code == SI_USER && info->si_pid == getppid();
-}
-
-/* In a full file system the mark cannot be made, nor where the user has taken the right to. */
-static bool is_told(const char *stepdir)
-{
-	return told || stepdir_has(stepdir, "done");
-}
-
-static void listen_to_starter(void)
-{
-	struct sigaction wake = {.sa_sigaction = woken, .sa_flags = SA_SIGINFO}; /* without SA_RESTART */
-	sigset_t it;
-	sigemptyset(&it);
-	sigaddset(&it, SIGUSR1);
-	sigaction(SIGUSR1, &wake, NULL);
-	sigprocmask(SIG_UNBLOCK, &it, NULL); /* what came before waits */
-}
-
-/* Whose end is that of the step; pid 0: nobody's. */
-struct watched {
-	pid_t pid;
-	uint64_t begun;
-};
-
-static bool step_is_over(const struct agent *a, const struct watched *w)
-{
-	if (is_told(a->stepdir))
-		return true;
-	bool left = (w->pid > 0 && process_has_gone(w->pid, w->begun)) || stepdir_is_gone(a->stepdir);
-	return left && all_gone(a);
+	return ending_is_told(a->stepdir) || (ending_starter_is_gone(starter, a->stepdir) && all_gone(a));
 }
 
 static int put_end(struct agent *a)
@@ -331,7 +299,7 @@ static int64_t rest_ns(const struct agent *a, int64_t round_ns, int64_t last_ns)
 
 static void rest(const struct agent *a, int64_t ns)
 {
-	for (; ns > 0 && !is_told(a->stepdir); ns -= POLL_MAX_NS)
+	for (; ns > 0 && !ending_is_told(a->stepdir); ns -= POLL_MAX_NS)
 		nanosleep(&(struct timespec){0, ns < POLL_MAX_NS ? ns : POLL_MAX_NS}, NULL);
 }
 
@@ -366,11 +334,11 @@ static void step_has_ended(struct agent *a)
 	set_priority(false);
 }
 
-static void serve(struct agent *a, const struct watched *watched)
+static void serve(struct agent *a, const struct starter *starter)
 {
 	int64_t wait_ns = POLL_MIN_NS, began_ns = tick_sample().monotonic_ns;
 	for (;;) {
-		bool over = step_is_over(a, watched); /* asked first: what is there now is all there will be */
+		bool over = step_is_over(a, starter); /* asked first: what is there now is all there will be */
 		look_beside(a);
 		if (over)
 			step_has_ended(a);
@@ -587,20 +555,31 @@ static void forget_unsaid(const char *ranks)
 		unlink(path);
 }
 
+/* Each process that lives has a descriptor or two. */
+static void raise_descriptors(void)
+{
+	struct rlimit most;
+	if (getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur < most.rlim_max) {
+		most.rlim_cur = most.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &most);
+	}
+}
+
 int agent_run(const char *stepdir, pid_t watch_pid, bool given, struct error *e)
 {
 	struct agent a = {.note_fd = -1};
-	struct watched watched = {watch_pid, watch_pid > 0 ? process_begun(watch_pid) : 0};
+	struct starter starter = ending_starter(watch_pid);
 	int rc = begin(&a, stepdir, given, e);
 	if (rc == 0)
 		rc = resume(&a, e);
 	if (rc < 0)
 		return rc;
-	listen_to_starter();
+	ending_listen();
+	raise_descriptors();
 	signal(SIGXFSZ, SIG_IGN); /* a full quota is an error of write(), recorded in the trace */
-	if (!is_told(stepdir))
+	if (!ending_is_told(stepdir))
 		set_priority(true);
-	serve(&a, &watched);
+	serve(&a, &starter);
 	rc = finish(&a, e);
 	if (rc == 0)
 		forget_unsaid(a.ranks);

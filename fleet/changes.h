@@ -2,9 +2,9 @@
  * did, of whichever programs that did not change themselves.
  *
  * What is left of a job's efficiency beside the levels of its user, ranks, time of the day and day of the week
- * (series.h), and beside what all programs have in common on its day (day_effects.h), is put together by days. Of the days
- * with CHANGE_DAYS before and behind, the one is taken with the largest two-sample score, then the best one of each
- * part (binary segmentation; Scott and Knott, Biometrics 30, 1974). By how much jobs differ since then is the
+ * (series.h), and beside what all programs have in common on its day (day_effects.h), is put together by days. Of the
+ * days with CHANGE_DAYS before and behind, the one is taken with the largest two-sample score, then the best one of
+ * each part (binary segmentation; Scott and Knott, Biometrics 30, 1974). By how much jobs differ since then is the
  * coefficient of being behind it, beside all levels, which are fitted to that as well (Frisch and Waugh, Econometrica
  * 1, 1933), so that users who came with the change are told from it. The variance of a day is what is left of it, and
  * larger by its correlation with the day before. p counts all splits of all programs and users that were looked at

@@ -1,9 +1,9 @@
-/* day_effects.h - what all programs have in common on a day: weekends, the end of a month when all write their results, a
- * file system that was slow. It is no program's, and taken away before anything is said of one.
+/* day_effects.h - what all programs have in common on a day: weekends, the end of a month when all write their results,
+ * a file system that was slow. It is no program's, and taken away before anything is said of one.
  *
  * It is what is left of programs' jobs on a day (series.h), the median of DAY_EFFECT_PROGRAMS or more, so that none of
- * them makes it; less the median of the DAY_EFFECT_DAYS before and behind, so that what lasts stays, as a new MPI library
- * for all; and what a day of the week has of its own. */
+ * them makes it; less the median of the DAY_EFFECT_DAYS before and behind, so that what lasts stays, as a new MPI
+ * library for all; and what a day of the week has of its own. */
 #pragma once
 
 #include "fleet/series.h"

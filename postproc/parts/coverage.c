@@ -269,8 +269,8 @@ static void explain_files(struct step *s)
 	if (s->bad_blocks > 0)
 		step_reason(s, "%s could not be decoded", fmt_many(s->bad_blocks, "block").s);
 	if (s->bad_totals > 0)
-		step_reason(s, "%s that cannot be, as the program has written over them, and left out",
-			    fmt_many(s->bad_totals, "total").s);
+		step_reason(s, "%s left out: the program has written over them",
+			    fmt_many(s->bad_totals, "impossible total").s);
 }
 
 /* Why processes that had the tracer loaded are not in the record. True: it is not whole. */

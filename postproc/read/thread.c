@@ -102,8 +102,8 @@ static int read_defs(struct reader *r, const struct mpic_block *b)
 	return more;
 }
 
-/* As long as the process lived at most, as far as is known; a call takes a nanosecond, a tick a microsecond at most. What
- * is more, the program has written there where it had nothing to write. */
+/* As long as the process lived at most, as far as is known; a call takes a nanosecond, a tick a microsecond at most.
+ * What is more, the program has written there where it had nothing to write. */
 static bool is_possible(const struct process *p, const struct mpic_total *t)
 {
 	const int64_t known[] = {p->end_ns, json_tick(p->meta, "gone_tick"), json_tick(p->meta, "seen_tick")};

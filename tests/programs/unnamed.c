@@ -1,5 +1,5 @@
-/* unnamed.c N - N messages to itself with 6,000 tags; it cleans up what it takes for its own, twice: what the tracer has of it loses its
- * name once the agent has it. Then a thread that sends N more. */
+/* unnamed.c N - N messages to itself with 6,000 tags; it cleans up what it takes for its own, twice: what the tracer
+ * has of it loses its name once the agent has it. Then a thread that sends N more. */
 #include <dirent.h>
 #include <mpi.h>
 #include <pthread.h>

@@ -308,7 +308,7 @@ Test(hostile, totals_that_cannot_be_are_left_out_and_counted)
 	add_claims(in(dir, "n0.mpic"), &claim);
 	cJSON *root = analyse(dir);
 	const cJSON *op = json_first(root, "operations");
-	cr_expect(says(root, "2 totals that cannot be"));
+	cr_expect(says(root, "2 impossible totals left out"));
 	cr_expect(cJSON_IsFalse(node_at(root, "coverage.complete")));
 	cr_assert_not_null(op);
 	cr_expect_eq(cJSON_GetObjectItem(op, "calls")->valuedouble, 4);
