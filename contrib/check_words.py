@@ -80,9 +80,9 @@ READERS = {'.c': of_c, '.h': of_c, '.ts': of_ts, '.js': of_ts, '.tab': of_tab}
 
 
 def sentence(text):
-    """As a reader sees it, or None for what is none: names, markup, SQL."""
+    """As a reader sees it, or None for what is none: names, markup, SQL, protocols."""
     text = re.sub(r'[\n\t]+', ' ', text)
-    if SPARE.search(text) or '\x00' in text:
+    if SPARE.search(text) or '\x00' in text or text.startswith('HTTP/'):
         return None
     shown = re.sub(r' {2,}', ' ', TAG.sub(' ', text)).strip()
     plain = re.sub(r'\$\{[^}]*\}|%[-0-9.*]*(?:ll?|z)?[a-z]', ' ', shown)
