@@ -150,7 +150,7 @@ struct comm_count {
 	bool known, differs;
 };
 
-static bool is_on_comm(const struct import *x, const struct import_event *ev)
+bool import_is_on_comm(const struct import *x, const struct import_event *ev)
 {
 	return ev->sends || ev->receives || x->ops.at[ev->op].collective;
 }
@@ -162,7 +162,7 @@ static void count_rank(const struct import *x, uint32_t r, struct comm_count *co
 	for (size_t i = 0; i < rank->events.n; i++) {
 		const struct import_event *ev = &rank->events.at[i];
 		struct comm_count *c = &counts[ev->comm];
-		if (!is_on_comm(x, ev))
+		if (!import_is_on_comm(x, ev))
 			continue;
 		c->n = c->rank == r + 1 ? c->n : 0;
 		c->rank = r + 1;
@@ -170,7 +170,7 @@ static void count_rank(const struct import *x, uint32_t r, struct comm_count *co
 	}
 	for (size_t i = 0; i < rank->events.n; i++) {
 		struct comm_count *c = &counts[rank->events.at[i].comm];
-		if (!is_on_comm(x, &rank->events.at[i]))
+		if (!import_is_on_comm(x, &rank->events.at[i]))
 			continue;
 		c->differs |= c->known && c->of_first != c->n;
 		c->of_first = c->known ? c->of_first : c->n;

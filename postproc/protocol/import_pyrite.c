@@ -346,7 +346,11 @@ static int put_reasons(struct reading *r)
 	uint32_t missing = 0;
 	for (uint32_t k = 0; k < x->nranks; k++)
 		missing += !x->ranks[k].seen;
-	int code = import_reason(
+	struct import_handles h;
+	int code = import_join_handles(x, &h, r->e);
+	if (code < 0)
+		return code;
+	code = import_reason(
 		x, "Pyrite records one time a call: of blocking calls and waits when they begin, of nonblocking "
 		   "sends and receives when they are completed. How long calls took is not known.");
 	if (code == 0)
@@ -355,6 +359,12 @@ static int put_reasons(struct reading *r)
 		code = import_reason(
 			x, "Ranks of messages are taken for ranks of MPI_COMM_WORLD, and communicators are told apart "
 			   "by their handles: Pyrite does not say who is a member of which.");
+	if (code == 0 && h.joined + h.apart > 0)
+		code = import_reason(
+			x,
+			"The same handle is another communicator on another rank: %s matched by messages with the same "
+			"tags, %s left apart.",
+			fmt_many((double)h.joined, "handle").s, fmt_many((double)h.apart, "handle").s);
 	if (code == 0 && r->unknown_types > 0)
 		code = import_reason(x, "Of a kind that is not known: %s.",
 				     fmt_many((double)r->unknown_types, "call").s);

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """protocol.py - real programs whose messages have a known order: their epochs, a protocol that they obey and one that they
 violate; and traces of other tools, read whole, damaged and by nobody's hand."""
+import gzip
 import json
 import os
 import random
+import struct
 import subprocess
 
 import contract
@@ -228,6 +230,46 @@ def pyrite(t, place):
                 'not known' in ' '.join(a['coverage']['reasons']) and a['efficiency']['parallel'] is None, a['coverage'])
 
 
+def with_handles(data, handle):
+    """A file of Pyrite, version 2, whose small messages have the handle that handle(rank, tag, kind) says."""
+    data, ranks = bytearray(data), struct.unpack_from('<i', data, 12)[0]
+    at = 1104 + ranks * (1040 + 24)
+    while at < len(data):
+        rank, n = struct.unpack_from('<i24xi', data, at)
+        at += 32
+        for i in range(n):
+            kind, tag = struct.unpack_from('<i4xi', data, at + 40 * i + 12)
+            if 13 <= kind <= 22:
+                struct.pack_into('<i', data, at + 40 * i + 16, handle(rank, tag, kind))
+        at += 40 * n
+        at += 28 + 64 * struct.unpack_from('<i', data, at + 24)[0]
+    return data
+
+
+def pyrite_handles(t, place):
+    """What was sent with one handle and received with another is one communicator, if nothing else can be."""
+    with gzip.open(CORPUS + '/halo8x200.mpic.gz') as f:
+        good = f.read()
+    def one(rank, tag): # of two communicators of all ranks, each rank's first is the other's second
+        return 5 + ((tag in (1, 2)) ^ (rank % 2))
+
+    cases = (('as they are', lambda r, tag, kind: 3, (0, 0, [8]), None),
+             ('in another order on odd ranks', lambda r, tag, kind: one(r, tag), (0, 0, [8, 8, 8]),
+              '16 handles matched by messages with the same tags, 0 handles left apart'),
+             ('that are each rank\'s own', lambda r, tag, kind: 100 * (tag in (1, 2)) + 10 + r, (0, 0, [8, 8, 8]), '16 handles matched'),
+             ('of which a rank has two for one', lambda r, tag, kind: 9 if (r, tag, kind) == (0, 3, 22) else one(r, tag), (3200, 3200, [1] * 9 + [8, 8]),
+              '8 handles matched by messages with the same tags, 9 handles left apart'))
+    for what, handle, truth, said in cases:
+        path, out = place.dir + '/handles.mpic', place.dir + '/handles.mpix'
+        with open(path, 'wb') as f:
+            f.write(with_handles(good, handle))
+        run = command('import', '--from', 'pyrite', path, '-o', out)
+        a = shown(out)
+        un, reasons = a['coverage']['unmatched'], ' '.join(a['coverage']['reasons'])
+        t.equal('Pyrite, handles %s: messages and members' % what, (un['sends'], un['receives'], sorted(c['size'] for c in a['communicators'])), truth)
+        t.check('Pyrite, handles %s: how sure that is, is said' % what, said in reasons if said else truth[0] or 'The same handle' not in reasons, reasons)
+
+
 def survived(run):
     return run.returncode == 0 or (run.returncode == 3 and run.stderr.count('\n') == 1)
 
@@ -279,6 +321,7 @@ def main():
         mprov(t, place)
         bad_mprov(t, place)
         pyrite(t, place)
+        pyrite_handles(t, place)
         damaged(t, place)
     t.end()
 
