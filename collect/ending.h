@@ -17,6 +17,6 @@ struct starter ending_starter(pid_t pid);
 bool ending_starter_is_gone(const struct starter *s, const char *stepdir);
 /* From now on whoever started us can tell by SIGUSR1; what came before waits. */
 void ending_listen(void);
-/* Whoever started us says that the step is over: by a signal, or by a mark in its directory, since in a full file system
- * the mark cannot be made, nor where the user has taken the right to. */
+/* Whoever started us says that the step is over: by a signal, or by a mark in its directory, which in a full file
+ * system cannot be made, nor where the user has taken the right to. */
 bool ending_is_told(const char *stepdir);

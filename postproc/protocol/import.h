@@ -72,13 +72,11 @@ void import_done(struct import *x);
 int import_ranks(struct import *x, uint32_t n, struct error *e);
 int import_reason(struct import *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool import_is_on_comm(const struct import *x, const struct import_event *ev);
-/* Handles that are another communicator's elsewhere: of how many of the ranks' messages say which communicator they are;
- * how many stay each on its own. */
+/* Handles that are another communicator's elsewhere: how many are told by messages, how many stay each on its own. */
 struct import_handles {
 	uint64_t joined, apart;
 };
-/* Which handles, each as yet one communicator on all ranks, are which communicators: before links and members are found.
- */
+/* Which handles, each as yet one communicator on all ranks, are which: before links and members are found. */
 int import_join_handles(struct import *x, struct import_handles *ret_handles, struct error *e);
 /* Messages of one (communicator, sender, receiver, tag) in the order of their sends and receives, by event. */
 int import_find_links(struct import *x, struct error *e);

@@ -1,5 +1,5 @@
-/* import_handles.c - handles of communicators mean something on their own rank only: which of them are one communicator,
- * by what was sent and received with them.
+/* import_handles.c - handles of communicators mean something on their own rank only: which are one communicator, by
+ * what was sent and received with them.
  *
  * Between two ranks, what was sent with one handle was received with the same one, if as many messages with the same
  * tags were; else with the only other one of which that is so. Handles that nowhere meet another stay one communicator
