@@ -289,6 +289,8 @@ static void put_result(cJSON *to, const struct replay_result *r)
 	json_put(to, "gain", r->gain);
 	json_put(to, "gain_low", r->gain_low);
 	json_put(to, "gain_high", r->gain_high);
+	if (r->unseen)
+		cJSON_AddTrueToObject(to, "unseen");
 }
 
 static cJSON *result_json(const struct whatif *x, const struct replay *replay, const struct replay_result *r)
@@ -376,6 +378,14 @@ static void print_gain(const char *what, const cJSON *r)
 	printf("  %s\n", what);
 }
 
+static bool any_unseen(const cJSON *root)
+{
+	bool found = json_bool(root, "unseen", false);
+	for (const cJSON *c = json_first(root, "choices"); c != NULL; c = c->next)
+		found |= json_bool(c, "unseen", false);
+	return found;
+}
+
 static void print_text(const struct whatif *x, const cJSON *root)
 {
 	double recorded_s = json_number_or(root, "recorded_s", 0), calls_s = json_number_or(root, "calls_s", 0);
@@ -393,6 +403,9 @@ static void print_text(const struct whatif *x, const cJSON *root)
 		printf("Tests and probes take %.1f %% of the ranks' time and stay as they were: nothing tells for "
 		       "whom.\n",
 		       100 * polls);
+	if (any_unseen(root))
+		printf("No transfer was seen from start to end: what another network would gain is known only as a "
+		       "range.\n");
 	print_nonblocking(root);
 	for (const cJSON *c = json_first(root, "choices"); c != NULL; c = c->next)
 		print_gain(json_text(c, "what", ""), c);

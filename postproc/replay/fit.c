@@ -16,15 +16,29 @@ struct seen {
 	double bytes[DISTANCES][SIZE_BINS];
 };
 
-/* ---- transfers of which the start and the end were seen: their receiver waited, and for them alone ---- */
+/* ---- transfers of which the start and the end were seen: their receiver waited, and nothing began behind them ---- */
+
+/* What began last of what a call needs, if that is a message; else NULL. With those before it, it shares the network, as
+ * it would another one. */
+static const struct need *last_message(const struct interval *v, uint32_t event)
+{
+	const struct need *last = NULL;
+	for (uint32_t i = v->needs_of[event]; i < v->needs_of[event + 1]; i++) {
+		const struct need *x = &v->needs.at[i];
+		if (x->kind == NEED_MEETING)
+			return NULL;
+		if (last == NULL || v->events[x->of].start_ns > v->events[last->of].start_ns)
+			last = x;
+	}
+	return last != NULL && last->kind == NEED_MESSAGE ? last : NULL;
+}
 
 static int see_interval(struct seen *s, const struct interval *v)
 {
 	for (uint32_t i = 0; i < v->n; i++) {
-		uint32_t first = v->needs_of[i];
-		if (v->needs_of[i + 1] != first + 1 || v->needs.at[first].kind != NEED_MESSAGE)
+		const struct need *x = last_message(v, i);
+		if (x == NULL)
 			continue;
-		const struct need *x = &v->needs.at[first];
 		const struct event *send = &v->events[x->of], *done = &v->events[i];
 		unsigned bin = size_bin(x->bytes);
 		if (done->start_ns > send->start_ns || done->end_ns < send->start_ns ||
@@ -73,7 +87,7 @@ static double model_transfer_ns(const struct model *m, const struct need *x)
 }
 
 /* When what a call needed was there, and when who it came from began; what came behind its end it did not need. */
-static int64_t came_ns(const struct interval *v, const struct model *m, struct need *x, int64_t *ret_from_ns)
+static int64_t came_ns(const struct interval *v, struct model *m, struct need *x, int64_t *ret_from_ns)
 {
 	int64_t end = v->events[x->event].end_ns, from;
 	if (x->kind == NEED_MEETING) {
@@ -88,6 +102,8 @@ static int64_t came_ns(const struct interval *v, const struct model *m, struct n
 		return INT64_MIN;
 	}
 	if (x->kind == NEED_MESSAGE) {
+		m->messages[x->distance] = true;
+		m->large |= size_bin(x->bytes) >= LARGE_BYTES_BIN;
 		x->transfer_ns = (float)fmin(model_transfer_ns(m, x), (double)(end - from));
 		from += (int64_t)x->transfer_ns;
 	}
@@ -139,6 +155,7 @@ static void spend(struct interval *v, struct model *m, uint32_t i)
 	struct spent *sum = &m->spent[row_of(x)][size_bin(x->bytes)][(x->flags & EVENT_WAITED) != 0];
 	sum->ns += (double)v->spent_ns[i];
 	sum->calls++;
+	m->large |= size_bin(x->bytes) >= LARGE_BYTES_BIN;
 }
 
 double model_spent_ns(const struct model *m, const struct event *x, bool waits)

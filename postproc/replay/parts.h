@@ -104,7 +104,8 @@ struct track {
 
 /* What messages take, by what this run showed. */
 struct model {
-	double latency_ns[DISTANCES], ns_per_byte[DISTANCES];
+	double latency_ns[DISTANCES], ns_per_byte[DISTANCES]; /* 0: of no transfer both ends were seen */
+	bool messages[DISTANCES], large;		      /* there are some; what a call moves is large */
 	/* Sums of what calls took beyond what they needed; row 0: of messages. Whoever waited also takes until it
 	 * notices that it need not any more. */
 	struct spent {

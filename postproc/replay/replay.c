@@ -248,10 +248,36 @@ static int predict(struct replay *r, const struct replay_change *change, struct 
 	return 0;
 }
 
+/* Where no transfer was seen from its start to its end, nothing tells what a faster network makes of it: at most so much
+ * as it would be, had transfers, and what calls take themselves, been all of that network. */
+static int bound_unseen(struct replay *r, const struct replay_change *change, struct replay_result *ret_result)
+{
+	struct replay_change without = REPLAY_AS_IT_WAS;
+	struct replay_result all;
+	const unsigned distance = r->one_node ? 0 : 1;
+	const struct model *m = &r->model;
+	bool moving_unseen = m->large && m->ns_per_byte[distance] <= 0;
+	bool latency_unseen = m->messages[distance] && m->latency_ns[distance] <= 0;
+	double left = fmin(1, fmin(change->latency, 1 / change->bandwidth));
+	bool network = change->latency < 1 || change->latency > 1 || change->bandwidth < 1 || change->bandwidth > 1;
+	if (!network || (!moving_unseen && (!latency_unseen || (change->latency >= 1 && change->latency <= 1))))
+		return 0;
+	without.free_transfers = true;
+	int code = predict(r, &without, &all);
+	if (code == 0) {
+		ret_result->unseen = true;
+		ret_result->gain_low = fmin(ret_result->gain_low, 0);
+		ret_result->gain_high = fmax(ret_result->gain_high, all.gain * (1 - left));
+	}
+	return code;
+}
+
 /* Of what is nonblocking nobody knows how far the library moves it on meanwhile. */
 int replay_predict(struct replay *r, const struct replay_change *change, struct replay_result *ret_result)
 {
 	int code = predict(r, change, ret_result);
+	if (code == 0)
+		code = bound_unseen(r, change, ret_result);
 	for (enum replay_moving moving = NOTHING_MOVES; moving <= ALL_MOVES && code == 0 && ret_result->put_off > 0;
 	     moving++) {
 		struct replay_change otherwise = *change;

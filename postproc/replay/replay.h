@@ -73,6 +73,8 @@ struct replay_result {
 	double gain_low, gain_high; /* as share */
 	double covered;		    /* share of the run's events that were replayed, times that of calls_s */
 	uint64_t given_up;	    /* calls of which what they needed never came */
+	bool unseen;		    /* no transfer of that network was seen from its start to its end: the range ends
+				     * at what it would gain if all that is not computing or waiting were transfers */
 	uint64_t put_off;	    /* calls of change->nonblocking that needed others, and are completed later */
 	double polls; /* share of all tracks' time: tests in vain of which nothing tells for whom; they stay */
 };

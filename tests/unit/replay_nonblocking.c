@@ -177,6 +177,78 @@ Test(replay, large_messages_are_complete_when_both_sides_have_come_to_do_so)
 	replay_destroy(r);
 }
 
+/* Both compute 100 us, send each other 4 MB, the second one a little later, and wait for both messages at once. */
+static struct program *large_exchanges(double transfer_us)
+{
+	struct program *p = program_create(2, 1);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned r = 0; r < 2; r++) {
+			double t = (103 + transfer_us) * i + 100 + 2 * r;
+			struct call c = {.op = "MPI_Irecv", .from_us = t, .to_us = t + .5, .line = MEETS};
+			c.bytes = 4000000;
+			c.flags = SIG_STARTS_REQUEST;
+			c.peer = 1 - (int)r;
+			program_recv(p, r, c);
+			struct done done[2] = {{program_serial(p, r), 1 - (int)r, 0, 4000000, false}};
+			c.op = "MPI_Isend";
+			c.from_us = t + 1;
+			c.to_us = t + 1.5;
+			c.line = SENDS;
+			program_send(p, r, c);
+			done[1] = (struct done){program_serial(p, r), NO_STATUS, 0, 0, false};
+			struct call both = {.op = "MPI_Waitall", .from_us = t + 1.5, .line = WAITS};
+			both.to_us = (103 + transfer_us) * i + 103 + transfer_us;
+			program_wait(p, r, both, done, 2);
+		}
+	return p;
+}
+
+Test(replay, what_two_messages_take_that_a_call_waits_for_is_seen)
+{
+	struct replay *r = replay_of(large_exchanges(400), 503.0 * STEPS, 1000000, NULL);
+	struct replay_change c = as_it_was;
+	double latency_ns, bandwidth;
+	replay_model(r, 0, &latency_ns, &bandwidth);
+	near(bandwidth, 4000000 / 400e-6, 0.02, "bandwidth");
+	c.bandwidth = 2;
+	struct replay_result x = predict(r, c);
+	near(x.predicted_s, 303e-6 * STEPS, 0.02, "half of each transfer is gone");
+	cr_expect(!x.unseen);
+	replay_destroy(r);
+}
+
+/* What all exchange in a collective is seen by nobody: a part of it may be latency, and all of it bandwidth. */
+Test(replay, of_a_network_that_was_not_seen_only_a_range_is_known)
+{
+	const uint64_t bytes[] = {4000000, 8};
+	for (size_t i = 0; i < 2; i++) {
+		struct program *p = program_create(2, 1);
+		for (unsigned step = 0; step < STEPS; step++)
+			for (unsigned rank = 0; rank < 2; rank++) {
+				struct call c = {.op = "MPI_Alltoall", .from_us = 500.0 * step + 100, .line = MEETS};
+				c.to_us = c.from_us + 400;
+				c.peer = SIG_NO_ROOT;
+				c.coll = COLL_ALLTOALL;
+				c.bytes = c.from_each = bytes[i];
+				program_coll(p, rank, c);
+			}
+		struct replay *r = replay_of(p, 500.0 * STEPS, 1000000, NULL);
+		struct replay_change network = as_it_was, latency = as_it_was;
+		network.bandwidth = 2;
+		latency.latency = 0.5;
+		struct replay_result x = predict(r, network), y = predict(r, latency);
+		cr_expect_eq(x.unseen && y.unseen, bytes[i] > 8, "%zu", i);
+		near(y.gain, 0.4, 0.02, "half of it, if all is latency");
+		near(y.gain_high, 0.4, 0.02, "and no more");
+		cr_expect_lt(x.gain, 0.01, "%g", x.gain);
+		if (bytes[i] > 8) {
+			near(x.gain_high, 0.4, 0.02, "half of it, if all is bandwidth");
+			cr_expect_leq(y.gain_low, 0);
+		}
+		replay_destroy(r);
+	}
+}
+
 /* A leaf that sends its part early is held back until the root calls MPI, for whatever. */
 Test(replay, a_leaf_is_held_back_until_its_root_comes_to_mpi)
 {
