@@ -18,8 +18,8 @@ struct seen {
 
 /* ---- transfers of which the start and the end were seen: their receiver waited, and nothing began behind them ---- */
 
-/* What began last of what a call needs, if that is a message; else NULL. With those before it, it shares the network, as
- * it would another one. */
+/* What began last of what a call needs, if that is a message; else NULL. With those before it, it shares the network,
+ * as it would another one. */
 static const struct need *last_message(const struct interval *v, uint32_t event)
 {
 	const struct need *last = NULL;

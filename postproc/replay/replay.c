@@ -248,8 +248,8 @@ static int predict(struct replay *r, const struct replay_change *change, struct 
 	return 0;
 }
 
-/* Where no transfer was seen from its start to its end, nothing tells what a faster network makes of it: at most so much
- * as it would be, had transfers, and what calls take themselves, been all of that network. */
+/* Where no transfer was seen from its start to its end, nothing tells what a faster network makes of it: at most as
+ * much as if transfers, and what calls take themselves, were all of that network. */
 static int bound_unseen(struct replay *r, const struct replay_change *change, struct replay_result *ret_result)
 {
 	struct replay_change without = REPLAY_AS_IT_WAS;
