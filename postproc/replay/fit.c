@@ -9,6 +9,7 @@
 #define SEEN_MAX 4096u	       /* transfers of a distance and size that are looked at */
 #define SEEN_MIN 8u	       /* before a median tells something */
 #define LARGE_BYTES_BIN 15u    /* from 16 KiB on bandwidth tells, below it latency */
+#define MOVED_IN_CALL 0.5      /* of what a message takes: whose receiver is in the call for less had it before */
 #define LATENCY_DEFAULT_NS 1e3 /* where no transfer was seen: a message in a node */
 
 struct seen {
@@ -102,8 +103,12 @@ static int64_t came_ns(const struct interval *v, struct model *m, struct need *x
 		return INT64_MIN;
 	}
 	if (x->kind == NEED_MESSAGE) {
+		bool large = size_bin(x->bytes) >= LARGE_BYTES_BIN;
+		int64_t start = v->events[x->event].start_ns;
 		m->messages[x->distance] = true;
-		m->large |= size_bin(x->bytes) >= LARGE_BYTES_BIN;
+		m->large |= large;
+		x->in_call = large && from < start && (double)(end - start) >= MOVED_IN_CALL * model_transfer_ns(m, x);
+		from = x->in_call ? start : from;
 		x->transfer_ns = (float)fmin(model_transfer_ns(m, x), (double)(end - from));
 		from += (int64_t)x->transfer_ns;
 	}
@@ -131,7 +136,9 @@ static void tests_that_waited(struct interval *v, uint32_t i, int64_t from_ns)
 
 static unsigned row_of(const struct event *x)
 {
-	return (x->flags & EVENT_BLOCKS) != 0 ? x->gathering + 1u : 0;
+	if ((x->flags & EVENT_BLOCKS) != 0)
+		return x->gathering + 1u;
+	return x->distance != NO_DISTANCE ? GATHER_TO_ROOT + 2u : 0;
 }
 
 static void spend(struct interval *v, struct model *m, uint32_t i)

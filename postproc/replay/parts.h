@@ -55,7 +55,8 @@ struct need {
 	uint8_t kind, distance;
 	uint8_t gathering; /* of a meeting */
 	bool enters;	   /* and it is this call's start that others wait for there */
-	float transfer_ns; /* of a message: from the start of its send until it is there */
+	bool in_call; /* of a large message: it moved while its receiver was in the call, which came behind its send */
+	float transfer_ns; /* of a message: from the start of its send, or of that call, until it is there */
 };
 
 /* One collective operation of which parts were recorded; or its completion, where nobody was through before all had
@@ -106,12 +107,12 @@ struct track {
 struct model {
 	double latency_ns[DISTANCES], ns_per_byte[DISTANCES]; /* 0: of no transfer both ends were seen */
 	bool messages[DISTANCES], large;		      /* there are some; what a call moves is large */
-	/* Sums of what calls took beyond what they needed; row 0: of messages. Whoever waited also takes until it
-	 * notices that it need not any more. */
+	/* Sums of what calls took beyond what they needed; row 0: of what completes messages, the last of what sends.
+	 * Whoever waited also takes until it notices that it need not any more. */
 	struct spent {
 		double ns;
 		uint64_t calls;
-	} spent[GATHER_TO_ROOT + 2][SIZE_BINS][2];
+	} spent[GATHER_TO_ROOT + 3][SIZE_BINS][2];
 };
 
 /* Events of one interval of the run. */

@@ -162,8 +162,10 @@ static bool is_there(struct walk *w, struct walker *x, const struct need *n)
 			return false;
 		}
 	}
-	for (unsigned i = 0; i < WAYS; i++)
-		x->ready[i] = later(at[i] + (message ? transfer_ns(w, n, i) : 0), x->ready[i]);
+	for (unsigned i = 0; i < WAYS; i++) {
+		double from = n->in_call ? later(at[i], x->begin[i]) : at[i];
+		x->ready[i] = later(from + (message ? transfer_ns(w, n, i) : 0), x->ready[i]);
+	}
 	return true;
 }
 

@@ -271,6 +271,28 @@ Test(replay, a_faster_network_shortens_what_goes_between_nodes)
 	replay_destroy(r);
 }
 
+/* By turns the receiver waits and the sender does, since a large message moves when both are there. */
+Test(replay, a_large_message_of_which_the_receiver_is_late_moves_when_it_comes)
+{
+	struct program *p = program_create(2, 1);
+	struct replay_change c = as_it_was;
+	for (unsigned i = 0; i < STEPS; i++) {
+		double t = 600.0 * i, late = t + 200, early = t + 50;
+		struct call s = {.op = "MPI_Send", .to_us = t + 600, .peer = 1, .bytes = 4000000, .line = SENDS};
+		struct call r = {.op = "MPI_Recv", .to_us = t + 600, .peer = 0, .bytes = 4000000, .line = WAITS};
+		s.from_us = i % 2 == 0 ? late : early;
+		r.from_us = i % 2 == 0 ? early : late;
+		program_send(p, 0, s);
+		program_recv(p, 1, r);
+	}
+	struct replay *r = replay_of(p, 600 * STEPS, 1000000, NULL);
+	struct replay_result x = predict(r, c);
+	cr_expect_lt(x.error, 0.01, "%g off", x.error);
+	c.bandwidth = 2;
+	near(predict(r, c).predicted_s, 400e-6 * STEPS, 0.02, "half of each transfer is gone");
+	replay_destroy(r);
+}
+
 Test(replay, intervals_stand_for_a_long_run)
 {
 	double end_us;
