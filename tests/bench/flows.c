@@ -1,6 +1,6 @@
-/* flows.c CASE - programs whose messages take time: ring (4 MB to the next rank, all at once), receives (rank 0 sends 2 MB
- * to each other rank, which waits for it), exchange (1 MB in both directions with one partner), mixed (small and large
- * by turns). Computing is sleeping. */
+/* flows.c CASE - programs whose messages take time: ring (4 MB to the next rank, all at once), receives (rank 0 sends 2
+ * MB to each other rank, which waits for it), exchange (1 MB both ways with one partner), mixed (small and large by
+ * turns). Computing is sleeping. */
 #include "../programs/cases.h"
 
 #define STEPS 40
