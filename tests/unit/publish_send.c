@@ -1,79 +1,17 @@
 /* publish_send.c - what a server says decides what becomes of a batch: a server of its own that says it, and what was
  * sent, waits and is dead then. */
-#include "fleet/publish/forget.h"
+#include "answering.h"
+
 #include "fleet/publish/send.h"
 
-#include "base/command.h"
-#include "base/json.h"
-
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <libdeflate.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#define REQUEST_MOST 65536
-#define REQUESTS 64
-
-/* ---- the server ---- */
-
-/* What it says of the n-th request: status, and after it lines of the head. *ret_body: may be set. */
-typedef const char *(*sayer)(int n, const char *head, const char *body, const char **ret_body);
-
-static struct {
-	int fd, n;
-	sayer say;
-	char *heads[REQUESTS], *bodies[REQUESTS];
-	size_t sizes[REQUESTS];
-} server;
-
-static void serve(int fd)
-{
-	char *text = calloc(1, REQUEST_MOST + 1), *head_end = NULL;
-	size_t got = 0, want = SIZE_MAX;
-	while (got < want && got < REQUEST_MOST) {
-		ssize_t n = read(fd, text + got, REQUEST_MOST - got);
-		if (n <= 0)
-			break;
-		got += (size_t)n;
-		if (head_end == NULL && (head_end = strstr(text, "\r\n\r\n")) != NULL) {
-			const char *length = strcasestr(text, "Content-Length:");
-			want = (size_t)(head_end + 4 - text) + (length != NULL ? (size_t)atol(length + 15) : 0);
-		}
-	}
-	if (head_end != NULL && server.n < REQUESTS) {
-		const char *answer = "", *status;
-		char out[4096];
-		int k = server.n;
-		*head_end = '\0';
-		server.heads[k] = text;
-		server.bodies[k] = head_end + 4;
-		server.sizes[k] = got - (size_t)(head_end + 4 - text);
-		server.n++;
-		status = server.say(k, text, head_end + 4, &answer);
-		int n = snprintf(out, sizeof(out), "HTTP/1.1 %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
-				 status, strlen(answer), answer);
-		cr_expect_eq(write(fd, out, (size_t)n), n);
-	} else {
-		free(text);
-	}
-	close(fd);
-}
-
-static void *run_server(void *context)
-{
-	(void)context;
-	for (int fd; (fd = accept(server.fd, NULL, NULL)) >= 0;)
-		serve(fd);
-	return NULL;
-}
 
 /* ---- the place ---- */
 
@@ -94,18 +32,10 @@ static const char *path_of(const char *name)
 
 static void begin(void)
 {
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t len = sizeof(a);
-	pthread_t thread;
 	struct error e = {""};
 	snprintf(place, sizeof(place), "/tmp/test_send.XXXXXX");
 	cr_assert_not_null(mkdtemp(place));
-	unsetenv("http_proxy");
-	server.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	cr_assert(bind(server.fd, (struct sockaddr *)&a, len) == 0 && listen(server.fd, 8) == 0);
-	cr_assert_eq(getsockname(server.fd, (struct sockaddr *)&a, &len), 0);
-	cr_assert_eq(pthread_create(&thread, NULL, run_server, NULL), 0);
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u", ntohs(a.sin_port));
+	answering_begin(url);
 	cr_assert_eq(state_open(path_of("p.db"), &s, &e), 0, "%s", e.text);
 }
 
@@ -122,7 +52,7 @@ static void end(void)
 
 TestSuite(publish_send, .init = begin, .fini = end, .timeout = 60);
 
-static void use(const char *kind, sayer say)
+static void use(const char *kind, answering_say say)
 {
 	struct destination one = {.name = "d",
 				  .kind = publish_kind_find(kind),
@@ -370,8 +300,7 @@ Test(publish_send, who_is_not_there_is_tried_later)
 	use("webhook", good);
 	cr_expect_eq(publish_reach(d, l, text), 0);
 	cr_expect_str_eq(text, "can be reached");
-	shutdown(server.fd, SHUT_RDWR);
-	close(server.fd);
+	answering_end();
 	take("a", "u");
 	send_it();
 	counts_are(1, 0, 0);
