@@ -409,6 +409,29 @@ Test(fleet_pages_rows, days_are_those_that_there_are)
 	free(text);
 }
 
+/* As from a database that is damaged. */
+Test(fleet_pages_rows, a_page_with_a_question_that_fails_is_none)
+{
+	static const char *const rows[][2] = {{"index.html", "day_sums"},	   {"nodes.html", "node_jobs"},
+					      {"programs.html", "user_programs"},  {"users.html", "weeks"},
+					      {"account-3.html", "account_sums"},  {"user-1.html", "changes"},
+					      {"program-4.html", "program_ranks"}, {"jobs.html", "let_go"},
+					      {"monday.html", "mondays"}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct error e = {""};
+		char *text, sql[60];
+		size_t n;
+		FILE *out = open_memstream(&text, &n);
+		snprintf(sql, sizeof(sql), "DROP TABLE %s", rows[i][1]);
+		rows_run(&f, sql);
+		cr_expect_lt(fleet_page(&f, &report, rows[i][0], out, &e), 0, "%s", rows[i][0]);
+		fclose(out);
+		free(text);
+		fleet_close(&f);
+		f = rows_fleet();
+	}
+}
+
 static void expect_table(const char *name, const char *const *rows)
 {
 	char *table = rows_page(&f, &report, name);
