@@ -419,6 +419,39 @@ Test(fleet_judged, changes_versions_and_sums_are_there)
 	fleet_close(&f);
 }
 
+/* Few jobs, far from alike, as tests/unit/changes.c has them: of so many programs one would look so by chance, and not on
+ * the day on which a build came that seven jobs have. */
+Test(fleet_judged, a_build_of_seven_jobs_makes_a_change_surer)
+{
+	for (int newer = 0; newer < 3; newer++) {
+		struct fleet f;
+		struct error e = {""};
+		cr_assert_eq(fleet_open_memory(&f, &e), 0, "%s", e.text);
+		char *sql = sqlite3_mprintf(
+			"BEGIN; CREATE TEMP TABLE i(n); WITH RECURSIVE k(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM k "
+			"WHERE n<5999) INSERT INTO i"
+			" SELECT n FROM k; INSERT INTO jobs(key, cluster, job, user, account, partition, program, "
+			"build, mpi, nodes, ranks, start,"
+			" elapsed_s, core_hours, useful, wait, parallel, issue, loss_core_hours, complete) SELECT "
+			"'a'||n,0,'j',3000,0,0,1000,"
+			" CASE WHEN n<12 THEN 0 WHEN n<12+%d THEN 2001 ELSE 2000+n "
+			"END,0,1,16,(20000+n)*86400,60,10,0.5,0.1,"
+			" CASE WHEN n<12 THEN 0.8 ELSE 0.66 END*(1+0.1*((n*7)%%5-2.0)/2),0,0,1 FROM i WHERE n<24;"
+			"INSERT INTO jobs(key, cluster, job, user, account, partition, program, build, mpi, nodes, "
+			"ranks, start, elapsed_s, core_hours,"
+			" useful, wait, parallel, issue, loss_core_hours, complete) SELECT "
+			"'b'||n,0,'j',3001,0,0,1+n/15,0,0,1,16,(20000+n%%15)*86400,"
+			"60,10,0.5,0.1,0.8*(1+0.01*((n%%15*7)%%5-2.0)/2),0,0,1 FROM i; COMMIT",
+			newer == 0 ? 0 : 5 + newer);
+		cr_assert_eq(fleet_run(&f, sql, &e), 0, "%s", e.text);
+		sqlite3_free(sql);
+		cr_assert_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
+		cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM changes", 0), newer == 2, "%d: %f", newer,
+			     fleet_number(&f, "SELECT p FROM changes", 0));
+		fleet_close(&f);
+	}
+}
+
 Test(fleet_judged, nothing_is_judged_again_while_no_job_comes)
 {
 	struct fleet f = kept();

@@ -511,7 +511,11 @@ Test(fleet_pages_rows, figures_for_anybody_name_nobody)
 	lacks("index.html", HOLDS("Programs /", "Over time"));
 	report.public_least = 1;
 	rows_run(&f, "UPDATE days SET not_known=core_hours");
-	expect_page("index.html", HOLDS("How the 1,300 core-hours were spent is not known. Each "), NULL);
+	expect_page("index.html",
+		    HOLDS("How the 1,300 core-hours were spent is not known. Each number is of at least 1 users in one "
+			  "week. Programs that fewer ran are among the others of their week; weeks that fewer had are "
+			  "left out. Over time "),
+		    NULL);
 }
 
 /* ---- one job ---- */
