@@ -432,6 +432,19 @@ Test(fleet_pages_rows, a_page_with_a_question_that_fails_is_none)
 	}
 }
 
+Test(fleet_pages_rows, who_cannot_be_found_since_names_are_damaged_is_not_said_to_have_no_jobs)
+{
+	struct error e = {""};
+	char *text;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+	rows_run(&f, "DROP TABLE names");
+	report.user = "ann";
+	cr_expect_eq(fleet_page(&f, &report, "index.html", out, &e), -EIO);
+	fclose(out);
+	free(text);
+}
+
 static void expect_table(const char *name, const char *const *rows)
 {
 	char *table = rows_page(&f, &report, name);

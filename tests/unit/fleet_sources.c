@@ -1,5 +1,7 @@
 /* fleet_sources.c - which files of a directory that anybody may write in are taken, which are said to be none, and which
  * go away after a time. */
+#include "mpix_trace.h"
+
 #include "fleet/sources.h"
 #include "fleet/alert.h"
 #include "fleet/outbox.h"
@@ -12,6 +14,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +56,7 @@ static void end(void)
 
 TestSuite(fleet_sources, .init = begin, .fini = end);
 
-static const char *path_of(const char *name)
+static const char *path_in(const char *name)
 {
 	static char path[PATH_MAX];
 	snprintf(path, sizeof(path), "%s/%s", place, name);
@@ -64,11 +67,11 @@ static const char *path_of(const char *name)
 static void make_bytes(const char *name, const char *text, size_t n, int64_t age_s)
 {
 	struct timespec times[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};
-	FILE *out = fopen(path_of(name), "w");
+	FILE *out = fopen(path_in(name), "w");
 	cr_assert_not_null(out, "%s", name);
 	cr_assert_eq(fwrite(text, 1, n, out), n);
 	fclose(out);
-	cr_assert_eq(utimensat(AT_FDCWD, path_of(name), times, 0), 0);
+	cr_assert_eq(utimensat(AT_FDCWD, path_in(name), times, 0), 0);
 }
 
 static void make(const char *name, const char *text)
@@ -78,7 +81,7 @@ static void make(const char *name, const char *text)
 
 static bool is_there(const char *name)
 {
-	return access(path_of(name), F_OK) == 0;
+	return access(path_in(name), F_OK) == 0;
 }
 
 /* ---- who takes ---- */
@@ -145,7 +148,7 @@ static uint64_t each(const char *name, const struct source_taker *t, int rc)
 	uint64_t unread = 0;
 	char path[PATH_MAX];
 	seen.unread.n = 0;
-	snprintf(path, sizeof(path), "%s", path_of(name));
+	snprintf(path, sizeof(path), "%s", path_in(name));
 	cr_expect_eq(source_each(path, t, &unread, &e), rc, "%s", e.text);
 	cr_expect_eq(unread, seen.unread.n);
 	vec_sort(&seen.taken, by_text);
@@ -166,14 +169,14 @@ static void expect_taken(const char *const *lines)
 Test(fleet_sources, records_below_a_directory_are_taken_and_no_other_files)
 {
 	struct source_taker t = taker();
-	cr_assert_eq(mkdir(path_of("d"), 0755), 0);
+	cr_assert_eq(mkdir(path_in("d"), 0755), 0);
 	make("a.job.json", "one");
 	make("d/b.job.json", "two");
 	make("c.json", "three");
 	make(".job.jso", "four");
 	make("d.job.full", "");
-	cr_assert_eq(symlink("c.json", path_of("e.job.json")), 0);
-	cr_assert_eq(mkfifo(path_of("f.job.json"), 0600), 0);
+	cr_assert_eq(symlink("c.json", path_in("e.job.json")), 0);
+	cr_assert_eq(mkfifo(path_in("f.job.json"), 0600), 0);
 	cr_expect_eq(each(".", &t, 0), 0);
 	expect_taken((const char *const[]){"./a.job.json one", "./d/b.job.json two", NULL});
 	cr_expect_eq(seen.said.n, 0);
@@ -183,7 +186,7 @@ Test(fleet_sources, records_below_a_directory_are_taken_and_no_other_files)
 Test(fleet_sources, what_lies_deeper_where_all_may_write_is_anybodys)
 {
 	struct source_taker t = taker();
-	cr_assert_eq(mkdir(path_of("d"), 0755), 0);
+	cr_assert_eq(mkdir(path_in("d"), 0755), 0);
 	make("a.job.json", "one");
 	make("d/b.job.json", "two");
 	cr_assert_eq(chmod(place, 01733), 0);
@@ -238,9 +241,9 @@ Test(fleet_sources, one_file_is_a_record_if_its_name_says_so)
 	make("a.job.json", "one");
 	cr_expect_eq(each("a.job.json", &t, 0), 0);
 	expect_taken((const char *const[]){"a.job.json one", NULL});
-	cr_assert_eq(symlink("a.job.json", path_of("b.job.json")), 0);
+	cr_assert_eq(symlink("a.job.json", path_in("b.job.json")), 0);
 	cr_expect_eq(each("b.job.json", &t, 0), 1, "no link is followed");
-	cr_assert_eq(mkfifo(path_of("c.job.json"), 0600), 0);
+	cr_assert_eq(mkfifo(path_in("c.job.json"), 0600), 0);
 	cr_expect_eq(each("c.job.json", &t, 0), 1);
 	cr_expect_not_null(strstr(seen.said.at[1], "is not a regular file"), "%s", seen.said.at[1]);
 	cr_expect_eq(seen.later, 0);
@@ -256,6 +259,36 @@ Test(fleet_sources, what_is_no_trace_is_said)
 	cr_expect_eq(each(".", &t, 0), 1, "only one of them has the name of a job's");
 	cr_expect_eq(each("other.mpix", &t, 0), 1);
 	cr_expect_eq(seen.taken.n, 0);
+}
+
+/* A trace says who made it, and where its report is. */
+Test(fleet_sources, a_trace_is_the_record_of_its_analysis)
+{
+	struct trace_shape shape = {
+		.ranks = 4, .events = 20, .links = 9, .waits = 5, .windows = 2, .runtime_ns = 1000000};
+	struct plain_trace *trace = trace_make(&shape);
+	struct source_taker t = taker();
+	struct error e = {""};
+	char wanted[300];
+	cr_assert_eq(plain_write(path_in("job.mpix"), trace, "{\"job\":{\"job_id\":\"7\",\"ranks\":2}}", &e), 0, "%s",
+		     e.text);
+	cr_assert_eq(plain_write(path_in("none.mpix"), trace, "{}", &e), 0, "%s", e.text);
+	trace_done(trace);
+	t.version = "0.9";
+	cr_expect_eq(each("job.mpix", &t, 0), 0);
+	cr_assert_eq(seen.taken.n, 1);
+	const struct passwd *p = getpwuid(geteuid());
+	snprintf(wanted, sizeof(wanted), "\"user\":\"%s\"", p != NULL ? p->pw_name : "");
+	cr_expect(p == NULL || strstr(seen.taken.at[0], wanted) != NULL, "%s", seen.taken.at[0]);
+	cr_expect_not_null(strstr(seen.taken.at[0], "\"report\":null"));
+	cr_expect_not_null(strstr(seen.taken.at[0], "\"mpitrace\":\"0.9\""));
+	make("report.html", "");
+	seen.taken.n = 0;
+	cr_expect_eq(each(".", &t, 0), 0);
+	cr_assert_eq(seen.taken.n, 1);
+	snprintf(wanted, sizeof(wanted), "\"report\":\"%s/./report.html\"", place);
+	cr_expect_not_null(strstr(seen.taken.at[0], wanted), "%s", seen.taken.at[0]);
+	cr_expect_eq(each("none.mpix", &t, 0), 1, "an analysis that is none");
 }
 
 /* ---- a line each ---- */
@@ -287,7 +320,7 @@ Test(fleet_sources, a_line_that_is_too_long_is_cut_and_the_next_one_is_whole)
 Test(fleet_sources, what_is_no_file_has_no_lines)
 {
 	struct source_taker t = taker();
-	cr_assert_eq(mkfifo(path_of("fifo"), 0600), 0);
+	cr_assert_eq(mkfifo(path_in("fifo"), 0600), 0);
 	each("fifo", &t, -EINVAL);
 	each("none", &t, -ENOENT);
 	cr_expect_eq(seen.taken.n, 0);

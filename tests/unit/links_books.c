@@ -277,6 +277,34 @@ Test(links_books, of_several_the_surest_is_named)
 	links_done(&list);
 }
 
+/* Seven programs come and go beside it, and it waits for one of them. */
+Test(links_books, of_many_that_come_and_go_the_one_it_waits_for_is_named)
+{
+	struct scan s;
+	uint64_t state = 23;
+	uint32_t with = 0;
+	begin(&s);
+	for (uint32_t i = 0; i < BLOCKS; i++) {
+		uint32_t start = (FIRST + i) * QUARTER_S;
+		bool there = i % 4 == 1;
+		with += there;
+		for (uint32_t k = 0; k < 6; k++)
+			if (chance(&state) > 0)
+				add(&s, 20 + (k * 5 + i) % 6, 0, start, 3000, NAN, 1);
+		if (there)
+			add(&s, OTHER, 0, start, 3000, NAN, 1);
+		add(&s, VICTIM, 0, start + 1000, 1000, 0.4 + 0.01 * chance(&state) + (there ? 0.3 : 0), 8);
+		add(&s, VICTIM, 1, start + 1000, 1000, 0.4, 8);
+	}
+	link_list list = found(&s);
+	const struct link_effect *x = of_victim(&list);
+	cr_assert_not_null(x);
+	cr_expect_eq(x->other, OTHER, "%u", x->other);
+	cr_expect_eq(x->blocks, with);
+	links_done(&list);
+	scan_done(&s);
+}
+
 /* Users and sizes are told apart: what differs between them is no difference of a switch. */
 Test(links_books, jobs_of_other_users_and_sizes_are_not_compared)
 {

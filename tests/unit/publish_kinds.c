@@ -135,6 +135,39 @@ Test(publish_kinds, a_document_of_elasticsearch_is_of_its_id_and_user)
 	free(lines);
 }
 
+/* 512 bytes are what there may be: of more, the last ones tell what was cut off. */
+Test(publish_kinds, a_long_id_of_a_document_is_cut_between_characters_and_stays_its_own)
+{
+	char text[900], first[3][600];
+	static const struct {
+		int user; /* bytes, behind an id of 200 and a blank */
+		const char *end;
+	} rows[] = {{311, ""}, {312, ""}, {312, "x"}};
+	for (size_t i = 0; i < 3; i++) {
+		char id[201], user[400];
+		memset(id, 'i', sizeof(id));
+		id[200] = '\0';
+		for (int k = 0; k < rows[i].user; k += 2) /* in pairs, of two bytes each */
+			memcpy(user + k, "\xc3\xbc", 2);
+		snprintf(user + rows[i].user / 2 * 2, 10, "%s%s", rows[i].user % 2 != 0 ? "u" : "", rows[i].end);
+		snprintf(text, sizeof(text),
+			 "{\"schema\":\"mpitrace/job/"
+			 "2\",\"id\":\"%s\",\"user\":\"%s\",\"start\":\"2025-01-02T03:04:05Z\"}",
+			 id, user);
+		char *lines = encoded("elasticsearch", text);
+		cr_assert_eq(sscanf(lines, "{\"index\":{\"_id\":\"%599[^\"]", first[i]), 1, "%s", lines);
+		free(lines);
+	}
+	cr_expect_eq(strlen(first[0]), 512, "as it is: %zu", strlen(first[0]));
+	cr_expect_eq(first[0][511], 'u');
+	for (size_t i = 1; i < 3; i++) {
+		cr_expect_eq(strlen(first[i]), 495 - 0 + 17 - (495 - 201) % 2, "%zu", strlen(first[i]));
+		cr_expect_eq(first[i][strlen(first[i]) - 17], ' ');
+		cr_expect_eq(strspn(first[i] + strlen(first[i]) - 16, "0123456789abcdef"), 16);
+	}
+	cr_expect_str_neq(first[1], first[2]);
+}
+
 Test(publish_kinds, alerts_of_a_webhook_stand_beside_records)
 {
 	struct publish_record r[3] = {{1, "{\"id\":1}", NULL, false},

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static char place[64], outbox[80];
+static char place[64], outbox[80], db[96];
 static struct destinations all;
 static struct state s;
 static struct seen seen;
@@ -36,7 +36,6 @@ static const char *path_of(const char *name)
 static void begin(void)
 {
 	struct error e = {""};
-	char db[96];
 	snprintf(place, sizeof(place), "/tmp/test_take.XXXXXX");
 	cr_assert_not_null(mkdtemp(place));
 	snprintf(outbox, sizeof(outbox), "%s/outbox", place);
@@ -284,4 +283,64 @@ Test(publish_take, without_a_store_nobody_is_asked)
 	struct error e = {""};
 	cr_expect_eq(publish_question(&all, "SELECT 1", QUERY_CSV, stdout, &e), -ENOENT);
 	cr_expect_not_null(strstr(e.text, "type = postgresql"), "%s", e.text);
+}
+
+/* ---- the state as a file ---- */
+
+Test(publish_take, a_look_at_it_changes_nothing_while_it_is_in_use)
+{
+	struct state copy;
+	struct error e = {""};
+	struct take_counts of_copy = {0};
+	const char *why = NULL;
+	static const char text[] =
+		"{\"schema\":\"mpitrace/job/2\",\"id\":\"9\",\"user\":\"u\",\"start\":\"2025-03-01T10:00:00Z\"}";
+	char nowhere[96], other[96];
+	make_record("a.job.json", "1");
+	take(true, false);
+	cr_assert_eq(state_open_copy(s.f.path, &copy, &e), 0, "%s", e.text);
+	cr_expect_str_eq(copy.token, s.token);
+	cr_assert_eq(state_take(&copy, &all, text, sizeof(text) - 1, NULL, &of_copy, &why, &e), 0, "%s", e.text);
+	cr_expect_eq(fleet_number(&copy.f, "SELECT count(*) FROM records", 0), 2);
+	cr_expect_eq(fleet_number(&s.f, "SELECT count(*) FROM records", 0), 1);
+	state_close(&copy);
+	snprintf(nowhere, sizeof(nowhere), "%s/none.db", place);
+	cr_assert_eq(state_open_copy(nowhere, &copy, &e), 0, "of none there is an empty one: %s", e.text);
+	cr_expect_eq(fleet_number(&copy.f, "SELECT count(*) FROM records", -1), 0);
+	state_close(&copy);
+	cr_expect_eq(access(nowhere, F_OK), -1);
+	snprintf(other, sizeof(other), "%s/other.db", place);
+	FILE *out = fopen(other, "w");
+	cr_assert_geq(fputs("something else, which is no database", out), 0);
+	fclose(out);
+	cr_expect_lt(state_open_copy(other, &copy, &e), 0);
+	cr_expect_lt(state_open(other, &copy, &e), 0);
+}
+
+Test(publish_take, a_file_of_another_version_or_of_something_else_is_left_as_it_is)
+{
+	struct state other;
+	struct error e = {""};
+	char path[96];
+	struct stat st;
+	snprintf(path, sizeof(path), "%s/q.db", place);
+	umask(0);
+	cr_assert_eq(state_open(path, &other, &e), 0, "%s", e.text);
+	cr_assert_eq(stat(path, &st), 0);
+	cr_expect_eq(st.st_mode & 07777, 0600);
+	cr_assert_eq(fleet_run(&other.f, "PRAGMA user_version=99", &e), 0);
+	state_close(&other);
+	cr_expect_eq(state_open(path, &other, &e), -EPROTO);
+	cr_expect_not_null(strstr(e.text, "has version 99"), "%s", e.text);
+	sqlite3 *changed;
+	cr_assert_eq(sqlite3_open(path, &changed), SQLITE_OK);
+	cr_assert_eq(sqlite3_exec(changed, "PRAGMA user_version=1; PRAGMA application_id=7", NULL, NULL, NULL),
+		     SQLITE_OK);
+	sqlite3_close(changed);
+	cr_expect_eq(state_open(path, &other, &e), -EBADMSG);
+	cr_expect_not_null(strstr(e.text, "is not a state file"), "%s", e.text);
+	char link_path[96];
+	snprintf(link_path, sizeof(link_path), "%s/link.db", place);
+	cr_assert_eq(symlink(path, link_path), 0);
+	cr_expect_eq(state_open(link_path, &other, &e), -ELOOP);
 }
