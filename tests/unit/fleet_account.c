@@ -315,6 +315,31 @@ Test(fleet_account, a_line_that_is_none_of_ours_is_passed_over)
 
 /* ---- values ---- */
 
+static const struct {
+	const char *name, *text;
+} expected_texts[] = {{"account", "phys"}, {"partition", "long"}, {"state", "CANCELLED"},
+		      {"name", "my job"},  {"qos", "high"},	  {"array_job_id", "12"}};
+
+static const struct {
+	const char *name;
+	double value;
+} expected_numbers[] = {{"nodes", 2},
+			{"array_task_id", 3},
+			{"exit_code", 3},
+			{"signal", 9},
+			{"tasks", 8},
+			{"alloc_cpus", 16},
+			{"gpus", 4},
+			{"req_mem_bytes", 1536.0 * 1024 * 1024},
+			{"energy_j", 12.5},
+			{"core_hours", 16},
+			{"max_rss_bytes", 102400}};
+
+static const struct {
+	const char *name;
+	int ago;
+} expected_times[] = {{"start", 4000}, {"submit", 6000}, {"end", 1000}};
+
 Test(fleet_account, each_field_is_of_the_step_or_of_its_job)
 {
 	add((struct line){.id = "7.0",
@@ -357,40 +382,18 @@ Test(fleet_account, each_field_is_of_the_step_or_of_its_job)
 		   "my job\n7.0\x1f"
 		   "step\n");
 	cJSON *record = joined("ann", 4100);
-	static const struct {
-		const char *name, *text;
-	} texts[] = {{"account", "phys"}, {"partition", "long"}, {"state", "CANCELLED"},
-		     {"name", "my job"},  {"qos", "high"},	 {"array_job_id", "12"}};
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		cr_expect_str_eq(json_text(record, texts[i].name, ""), texts[i].text, "%s: %s", texts[i].name,
-				 json_text(record, texts[i].name, ""));
-	static const struct {
-		const char *name;
-		double value;
-	} numbers[] = {{"nodes", 2},
-		       {"array_task_id", 3},
-		       {"exit_code", 3},
-		       {"signal", 9},
-		       {"tasks", 8},
-		       {"alloc_cpus", 16},
-		       {"gpus", 4},
-		       {"req_mem_bytes", 1536.0 * 1024 * 1024},
-		       {"energy_j", 12.5},
-		       {"core_hours", 16},
-		       {"max_rss_bytes", 102400}};
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		cr_expect_eq(json_number(record, numbers[i].name), numbers[i].value, "%s: %f", numbers[i].name,
-			     json_number(record, numbers[i].name));
-	static const struct {
-		const char *name;
-		int ago;
-	} times[] = {{"start", 4000}, {"submit", 6000}, {"end", 1000}};
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+	for (size_t i = 0; i < sizeof(expected_texts) / sizeof(expected_texts[0]); i++)
+		cr_expect_str_eq(json_text(record, expected_texts[i].name, ""), expected_texts[i].text, "%s: %s",
+				 expected_texts[i].name, json_text(record, expected_texts[i].name, ""));
+	for (size_t i = 0; i < sizeof(expected_numbers) / sizeof(expected_numbers[0]); i++)
+		cr_expect_eq(json_number(record, expected_numbers[i].name), expected_numbers[i].value, "%s: %f",
+			     expected_numbers[i].name, json_number(record, expected_numbers[i].name));
+	for (size_t i = 0; i < sizeof(expected_times) / sizeof(expected_times[0]); i++) {
 		char said[32];
-		time_t t = now - times[i].ago;
+		time_t t = now - expected_times[i].ago;
 		struct tm tm;
 		strftime(said, sizeof(said), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &tm));
-		cr_expect_str_eq(json_text(record, times[i].name, ""), said, "%s", times[i].name);
+		cr_expect_str_eq(json_text(record, expected_times[i].name, ""), said, "%s", expected_times[i].name);
 	}
 	cr_expect_null(json_item(record, "het_job_id"));
 	cJSON_Delete(record);

@@ -227,6 +227,27 @@ static double level_of(uint32_t user, uint32_t ranks, uint32_t hour, uint32_t da
 #define FIT_DAYS 70u
 #define FIT_JOBS (FIT_DAYS * 12)
 
+/* What is left of a level is as much as holds it to 0. */
+static void expect_levels(const struct series *s, const double *left)
+{
+	for (int f = 0; f < SERIES_FACTORS; f++)
+		for (uint32_t k = 0; k < s->nlevels[f]; k++) {
+			double sum = 0, weight = 0;
+			for (uint32_t i = 0; i < FIT_JOBS; i++)
+				if (s->jobs[i].level[f] == k) {
+					sum += series_clipped(s, left[i]);
+					weight++;
+				}
+			cr_expect_eq(s->levels[f][k].weight, weight);
+			if (weight > 0)
+				cr_expect_float_eq(sum / weight, s->shrinkage[f] * s->levels[f][k].value / weight, 2e-3,
+						   "factor %d, level %u: %f, %f", f, k, sum / weight,
+						   s->shrinkage[f] * s->levels[f][k].value / weight);
+			else
+				cr_expect_eq(s->levels[f][k].value, 0);
+		}
+}
+
 Test(fleet_books, what_is_left_is_chance_when_levels_are_known)
 {
 	static struct scan_job jobs[FIT_JOBS];
@@ -255,22 +276,7 @@ Test(fleet_books, what_is_left_is_chance_when_levels_are_known)
 	cr_expect_float_eq(sqrt(s.variance), 0.02, 0.002);
 	/* Of 3 + 2 + 6 + 2 + 7 levels, most of which others explain. */
 	cr_expect(s.freedom > FIT_JOBS - 20 && s.freedom < FIT_JOBS - 8, "%f", s.freedom);
-	for (int f = 0; f < SERIES_FACTORS; f++)
-		for (uint32_t k = 0; k < s.nlevels[f]; k++) { /* what is left of a level is as much as holds it to 0 */
-			double sum = 0, weight = 0;
-			for (uint32_t i = 0; i < FIT_JOBS; i++)
-				if (s.jobs[i].level[f] == k) {
-					sum += series_clipped(&s, left[i]);
-					weight++;
-				}
-			cr_expect_eq(s.levels[f][k].weight, weight);
-			if (weight > 0)
-				cr_expect_float_eq(sum / weight, s.shrinkage[f] * s.levels[f][k].value / weight, 2e-3,
-						   "factor %d, level %u: %f, %f", f, k, sum / weight,
-						   s.shrinkage[f] * s.levels[f][k].value / weight);
-			else
-				cr_expect_eq(s.levels[f][k].value, 0);
-		}
+	expect_levels(&s, left);
 	cr_expect_float_eq(s.levels[BY_WEEKDAY][3].value - s.levels[BY_WEEKDAY][2].value, -0.14, 0.01);
 	series_done(&s);
 }

@@ -95,56 +95,57 @@ static const char whole[] =
 	       "\"version\":\"1\"},\"transports\":[\"tcp\",\"self\"],\"modules\":[\"gcc/"
 	       "12\"],\"io\":{\"read_bytes\":10,\"written_bytes\":20,\"time_s\":1.5}");
 
+static const struct {
+	const char *column, *text;
+} columns[] = {{"key", "x"},
+	       {"cluster", "c"},
+	       {"job", "7"},
+	       {"user", "ann"},
+	       {"account", "phys"},
+	       {"partition", "long"},
+	       {"program", "/x"},
+	       {"build_id", "b1"},
+	       {"mpi", "M 1"},
+	       {"nodes", "2"},
+	       {"ranks", "8"},
+	       {"start", "2025-03-01 10:00:00"},
+	       {"elapsed_s", "3600.0"},
+	       {"core_hours", "20.0"},
+	       /* Half of the hours are of a job that went on. */
+	       {"useful", "0.25"},
+	       {"wait", "0.375"},
+	       {"parallel", "0.5"},
+	       {"load_balance", "0.75"},
+	       {"issue", "late_sender"},
+	       {"loss_core_hours", "3.0"},
+	       {"complete", "1"},
+	       {"hung_core_hours", "5.0"},
+	       {"state", "TIMEOUT"},
+	       {"idle_core_hours", "5.0"},
+	       {"name", "n"},
+	       {"qos", "q"},
+	       {"array_job_id", "12"},
+	       {"array_task_id", "3"},
+	       {"het_job_id", ""},
+	       {"het_offset", "null"},
+	       {"submit", "2025-03-01 09:00:00"},
+	       {"\"end\"", "2025-03-01 11:00:00"},
+	       {"exit_code", "3"},
+	       {"signal", "9"},
+	       {"tasks", "8"},
+	       {"alloc_cpus", "16"},
+	       {"gpus", "4"},
+	       {"req_mem_bytes", "1024"},
+	       {"max_rss_bytes", "512"},
+	       {"energy_j", "2.5"}};
+
 Test(fleet_ingest, each_column_is_what_the_record_says)
 {
-	static const struct {
-		const char *column, *text;
-	} rows[] = {{"key", "x"},
-		    {"cluster", "c"},
-		    {"job", "7"},
-		    {"user", "ann"},
-		    {"account", "phys"},
-		    {"partition", "long"},
-		    {"program", "/x"},
-		    {"build_id", "b1"},
-		    {"mpi", "M 1"},
-		    {"nodes", "2"},
-		    {"ranks", "8"},
-		    {"start", "2025-03-01 10:00:00"},
-		    {"elapsed_s", "3600.0"},
-		    {"core_hours", "20.0"},
-		    /* Half of the hours are of a job that went on. */
-		    {"useful", "0.25"},
-		    {"wait", "0.375"},
-		    {"parallel", "0.5"},
-		    {"load_balance", "0.75"},
-		    {"issue", "late_sender"},
-		    {"loss_core_hours", "3.0"},
-		    {"complete", "1"},
-		    {"hung_core_hours", "5.0"},
-		    {"state", "TIMEOUT"},
-		    {"idle_core_hours", "5.0"},
-		    {"name", "n"},
-		    {"qos", "q"},
-		    {"array_job_id", "12"},
-		    {"array_task_id", "3"},
-		    {"het_job_id", ""},
-		    {"het_offset", "null"},
-		    {"submit", "2025-03-01 09:00:00"},
-		    {"\"end\"", "2025-03-01 11:00:00"},
-		    {"exit_code", "3"},
-		    {"signal", "9"},
-		    {"tasks", "8"},
-		    {"alloc_cpus", "16"},
-		    {"gpus", "4"},
-		    {"req_mem_bytes", "1024"},
-		    {"max_rss_bytes", "512"},
-		    {"energy_j", "2.5"}};
 	take(whole);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
 		char sql[100];
-		snprintf(sql, sizeof(sql), "SELECT %s FROM job_list", rows[i].column);
-		expect_text(sql, rows[i].text);
+		snprintf(sql, sizeof(sql), "SELECT %s FROM job_list", columns[i].column);
+		expect_text(sql, columns[i].text);
 	}
 	expect_text("SELECT mpi_implementation||' '||mpi_version||' '||transports||' '||modules||' '||io_read_bytes||' "
 		    "'||io_written_bytes||' '||io_s"
@@ -298,56 +299,55 @@ Test(fleet_ingest, one_that_began_before_what_is_kept_comes_too_late)
 	cr_expect_eq(ingest_counts(g).added, 1);
 }
 
+static const struct {
+	const char *fields, *sql;
+	double value; /* -1: not known */
+} bounds[] = {
+	{",\"ranks\":-1", "SELECT ranks FROM jobs", 0},
+	{",\"ranks\":1e9", "SELECT ranks FROM jobs", 1e9},
+	{",\"ranks\":1000000001", "SELECT ranks FROM jobs", 0},
+	{",\"nodes\":1e9", "SELECT nodes FROM jobs", 1e9},
+	{",\"core_hours\":1e9", "SELECT core_hours FROM jobs", 1e9},
+	{",\"core_hours\":1e10", "SELECT core_hours FROM jobs", 0},
+	{",\"elapsed_s\":-5", "SELECT elapsed_s FROM jobs", 0},
+	{",\"core_hours\":4,\"share\":{\"useful\":1.5}", "SELECT useful FROM jobs", -1},
+	{",\"core_hours\":4,\"share\":{\"useful\":1}", "SELECT useful FROM jobs", 1},
+	{",\"core_hours\":4,\"share\":{\"useful\":0.5,\"wait\":0.75}", "SELECT wait FROM jobs", 0},
+	{",\"core_hours\":4,\"share\":{\"useful\":0.5,\"wait\":0.5}", "SELECT wait FROM jobs", 0.5},
+	{",\"core_hours\":4,\"hung_core_hours\":5", "SELECT hung_core_hours FROM jobs", 0},
+	{",\"core_hours\":4,\"hung_core_hours\":4", "SELECT wait FROM jobs", 1},
+	{",\"core_hours\":4,\"hung_core_hours\":2,\"hours\":{\"idle\":3}", "SELECT idle_core_hours FROM jobs", 0},
+	{",\"core_hours\":4,\"hung_core_hours\":2,\"hours\":{\"idle\":2}", "SELECT idle_core_hours FROM jobs", 2},
+	{",\"efficiency\":{\"parallel\":1.1}", "SELECT parallel FROM jobs", -1},
+	{",\"efficiency\":{\"parallel\":1}", "SELECT parallel FROM jobs", 1},
+	{",\"efficiency\":{\"load_balance\":-0.1}", "SELECT load_balance FROM jobs", -1},
+	{",\"exit_code\":-1", "SELECT exit_code FROM jobs", -1},
+	{",\"exit_code\":1e18", "SELECT exit_code FROM jobs", 1e18},
+	{",\"core_hours\":2,\"issues\":[{\"issue\":\"i\",\"severity\":\"high\",\"loss_core_hours\":3}]",
+	 "SELECT loss_core_hours FROM jobs", 0},
+	{",\"core_hours\":2,\"issues\":[{\"issue\":\"i\",\"severity\":\"high\",\"loss_core_hours\":2}]",
+	 "SELECT loss_core_hours FROM jobs", 2},
+	{",\"state\":\"REQUEUED\"", "SELECT count(*) FROM jobs WHERE state='REQUEUED'", 1},
+	{",\"state\":\"GONE\"", "SELECT count(*) FROM jobs WHERE state='UNKNOWN'", 1},
+	{",\"nodelist\":\"n[1-2]\",\"deviation\":[0.1]", "SELECT count(*) FROM runs", 0},
+	{",\"nodelist\":\"n[1-2]\",\"deviation\":[0.1,0.2,0.3]", "SELECT count(*) FROM runs", 0},
+	{",\"nodelist\":\"n1\",\"deviation\":[0.1]", "SELECT count(*) FROM runs", 0},
+	{",\"nodelist\":\"n[1-2]\",\"deviation\":[-1,1000]", "SELECT count(*) FROM runs", 1},
+	{",\"nodelist\":\"n[1-2]\",\"deviation\":[-1.1,0]", "SELECT count(*) FROM runs", 0},
+	{",\"nodelist\":\"n[1-2]\",\"deviation\":[0,1001]", "SELECT count(*) FROM runs", 0},
+	{",\"modules\":[]", "SELECT count(*) FROM details", 1},
+	{",\"io\":{\"time_s\":0}", "SELECT count(*) FROM details", 0},
+	{",\"io\":{\"time_s\":1,\"read_bytes\":-1}", "SELECT io_read_bytes FROM details", -1},
+};
+
 Test(fleet_ingest, numbers_are_held_to_what_they_can_be)
 {
-	static const struct {
-		const char *fields, *sql;
-		double value; /* -1: not known */
-	} rows[] = {
-		{",\"ranks\":-1", "SELECT ranks FROM jobs", 0},
-		{",\"ranks\":1e9", "SELECT ranks FROM jobs", 1e9},
-		{",\"ranks\":1000000001", "SELECT ranks FROM jobs", 0},
-		{",\"nodes\":1e9", "SELECT nodes FROM jobs", 1e9},
-		{",\"core_hours\":1e9", "SELECT core_hours FROM jobs", 1e9},
-		{",\"core_hours\":1e10", "SELECT core_hours FROM jobs", 0},
-		{",\"elapsed_s\":-5", "SELECT elapsed_s FROM jobs", 0},
-		{",\"core_hours\":4,\"share\":{\"useful\":1.5}", "SELECT useful FROM jobs", -1},
-		{",\"core_hours\":4,\"share\":{\"useful\":1}", "SELECT useful FROM jobs", 1},
-		{",\"core_hours\":4,\"share\":{\"useful\":0.5,\"wait\":0.75}", "SELECT wait FROM jobs", 0},
-		{",\"core_hours\":4,\"share\":{\"useful\":0.5,\"wait\":0.5}", "SELECT wait FROM jobs", 0.5},
-		{",\"core_hours\":4,\"hung_core_hours\":5", "SELECT hung_core_hours FROM jobs", 0},
-		{",\"core_hours\":4,\"hung_core_hours\":4", "SELECT wait FROM jobs", 1},
-		{",\"core_hours\":4,\"hung_core_hours\":2,\"hours\":{\"idle\":3}", "SELECT idle_core_hours FROM jobs",
-		 0},
-		{",\"core_hours\":4,\"hung_core_hours\":2,\"hours\":{\"idle\":2}", "SELECT idle_core_hours FROM jobs",
-		 2},
-		{",\"efficiency\":{\"parallel\":1.1}", "SELECT parallel FROM jobs", -1},
-		{",\"efficiency\":{\"parallel\":1}", "SELECT parallel FROM jobs", 1},
-		{",\"efficiency\":{\"load_balance\":-0.1}", "SELECT load_balance FROM jobs", -1},
-		{",\"exit_code\":-1", "SELECT exit_code FROM jobs", -1},
-		{",\"exit_code\":1e18", "SELECT exit_code FROM jobs", 1e18},
-		{",\"core_hours\":2,\"issues\":[{\"issue\":\"i\",\"severity\":\"high\",\"loss_core_hours\":3}]",
-		 "SELECT loss_core_hours FROM jobs", 0},
-		{",\"core_hours\":2,\"issues\":[{\"issue\":\"i\",\"severity\":\"high\",\"loss_core_hours\":2}]",
-		 "SELECT loss_core_hours FROM jobs", 2},
-		{",\"state\":\"REQUEUED\"", "SELECT count(*) FROM jobs WHERE state='REQUEUED'", 1},
-		{",\"state\":\"GONE\"", "SELECT count(*) FROM jobs WHERE state='UNKNOWN'", 1},
-		{",\"nodelist\":\"n[1-2]\",\"deviation\":[0.1]", "SELECT count(*) FROM runs", 0},
-		{",\"nodelist\":\"n[1-2]\",\"deviation\":[0.1,0.2,0.3]", "SELECT count(*) FROM runs", 0},
-		{",\"nodelist\":\"n1\",\"deviation\":[0.1]", "SELECT count(*) FROM runs", 0},
-		{",\"nodelist\":\"n[1-2]\",\"deviation\":[-1,1000]", "SELECT count(*) FROM runs", 1},
-		{",\"nodelist\":\"n[1-2]\",\"deviation\":[-1.1,0]", "SELECT count(*) FROM runs", 0},
-		{",\"nodelist\":\"n[1-2]\",\"deviation\":[0,1001]", "SELECT count(*) FROM runs", 0},
-		{",\"modules\":[]", "SELECT count(*) FROM details", 1},
-		{",\"io\":{\"time_s\":0}", "SELECT count(*) FROM details", 0},
-		{",\"io\":{\"time_s\":1,\"read_bytes\":-1}", "SELECT io_read_bytes FROM details", -1},
-	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
 		char text[500];
 		run("DELETE FROM jobs");
-		snprintf(text, sizeof(text), RECORD("%s"), rows[i].fields);
+		snprintf(text, sizeof(text), RECORD("%s"), bounds[i].fields);
 		take(text);
-		cr_expect_eq(number(rows[i].sql), rows[i].value, "%s: %f", rows[i].fields, number(rows[i].sql));
+		cr_expect_eq(number(bounds[i].sql), bounds[i].value, "%s: %f", bounds[i].fields, number(bounds[i].sql));
 	}
 }
 

@@ -270,6 +270,16 @@ Test(fleet_judged, where_all_nodes_are_slow_nobody_waited)
 
 /* ---- in the database ---- */
 
+static void name_nodes(struct fleet *f)
+{
+	struct error e = {""};
+	for (uint32_t i = 0; i < NODES; i++) {
+		char *sql = sqlite3_mprintf("INSERT INTO names VALUES(%u, 7, 'n%u')", 100 + i, i);
+		cr_assert_eq(fleet_run(f, sql, &e), 0, "%s", e.text);
+		sqlite3_free(sql);
+	}
+}
+
 /* The jobs of site(), and a program that became worse on day 25. */
 static struct fleet kept(void)
 {
@@ -284,11 +294,7 @@ static struct fleet kept(void)
 			"BEGIN; INSERT INTO names VALUES(1,4,'p'),(2,4,'q'),(5,1,'u'),(6,1,'v'),(7,5,'b1'),(8,5,'b2')",
 			&e),
 		0, "%s", e.text);
-	for (uint32_t i = 0; i < NODES; i++) {
-		sql = sqlite3_mprintf("INSERT INTO names VALUES(%u, 7, 'n%u')", 100 + i, i);
-		cr_assert_eq(fleet_run(&f, sql, &e), 0, "%s", e.text);
-		sqlite3_free(sql);
-	}
+	name_nodes(&f);
 	for (size_t j = 0; j < s.jobs.n; j++) {
 		const struct scan_job *x = &s.jobs.at[j];
 		char hex[40] = "";

@@ -90,83 +90,83 @@ static const char whole[] =
 	"\"summary\":{\"bytes_sent\":1000,\"collective_bytes\":2000},\"overhead\":{\"ns_per_call\":50,\"share\":0.001}"
 	"}";
 
+static const struct field whole_fields[] = {
+	{"schema", "\"mpitrace/job/2\""},
+	{"id", "\"c:7.0:1\""},
+	{"cluster", "\"c\""},
+	{"job_id", "\"7\""},
+	{"step_id", "\"0\""},
+	{"restart", "\"1\""},
+	{"user", "\"ann\""},
+	{"account", "\"phys\""},
+	{"partition", "\"long\""},
+	{"program", "\"/home/ann/bin/x\""},
+	{"build_id", "\"b1\""},
+	{"report", "\"/home/ann/r.html\""},
+	{"nodes", "2"},
+	{"ranks", "4"},
+	{"start", "\"2026-03-02T10:00:00Z\""},
+	{"end", "\"2026-03-02T10:01:40Z\""},
+	{"elapsed_s", "100"},
+	{"hung_s", "20"},
+	{"state", "\"TIMEOUT\""},
+	{"exit_code", "3"},
+	{"signal", "9"},
+	{"tasks", "4"},
+	{"max_rss_bytes", "5000"},
+	{"alloc_cpus", "8"},
+	{"cpus_per_rank", "2"},
+	{"name", "null"},
+	{"qos", "null"},
+	{"gpus", "null"},
+	{"coverage", "{\"complete\":true,\"ranks_seen\":4,\"nodes_missing\":1,\"events\":90,\"events_lost\":2}"},
+	{"efficiency.parallel", "0.5"},
+	{"efficiency.load_balance", "0.75"},
+	{"efficiency.communication", "0.666667"},
+	{"efficiency.serialization", "null"},
+	/* 180 s of 320 s; 60 s of waiting are known. */
+	{"share", "{\"useful\":0.5625,\"mpi\":0.4375,\"wait\":0.1875}"},
+	{"wait_s", "{\"late_sender\":30,\"late_sender_wrong_order\":10,\"late_complete\":5,\"barrier\":10}"},
+	{"issues.0.issue", "\"late_sender\""},
+	{"issues.0.severity", "\"high\""},
+	{"issues.0.loss_s", "36"},
+	{"issues.0.gain", "0.25"},
+	{"issues.0.gain_s", "9"},
+	{"issues.0.what", "\"in /x it\""},
+	{"issues.0.loss_core_hours", "0.02"}, /* two processors a rank */
+	{"issues.1.loss_core_hours", "0.01"},
+	{"issues.1.gain", "null"},
+	{"issues.2", ""},
+	{"operations.0", "{\"op\":\"MPI_Recv\",\"calls\":6,\"time_s\":7.12346,\"bytes\":200}"},
+	{"operations.1", "{\"op\":\"MPI_Send\",\"calls\":5,\"time_s\":1,\"bytes\":100}"},
+	{"callsites.0",
+	 "{\"op\":\"MPI_Recv\",\"function\":\"g\",\"file\":null,\"line\":13,\"time_s\":3,\"wait_s\":null}"},
+	{"callsites.1", "{\"op\":\"MPI_Send\",\"function\":\"f\",\"file\":\"/home/ann/"
+			"x.c\",\"line\":12,\"time_s\":2,\"wait_s\":1}"},
+	{"io", "{\"read_bytes\":15,\"written_bytes\":20,\"time_s\":1.5}"},
+	{"bytes", "{\"point_to_point\":1000,\"collective\":2000}"},
+	{"overhead", "{\"ns_per_call\":50,\"share\":0.001}"},
+	{"versions", "{\"mpi\":\"Open MPI v4.1.4, package\",\"slurm\":\"23.02\",\"mpitrace\":\"0.1.0\"}"},
+	{"mpi", "{\"implementation\":\"Open MPI\",\"version\":\"4.1.4\"}"},
+	{"modules", "[\"gcc/12\"]"},
+	/* 8 processors for 100 s, 80 s of which until it hung. */
+	{"core_hours", "0.222222"},
+	{"hung_core_hours", "0.0444444"},
+	{"hours.useful", "0.1"},
+	{"hours.transfer", "0.0444444"},
+	{"hours.hung", "0.0444444"},
+	{"hours.idle", "0"},
+	{"hours.wait", "{\"late_sender\":0.025,\"barrier\":0.00833333}"}, /* others are parts of these */
+	{"nodelist", "\"n[1-2]\""},
+	{"deviation", "[0.2222,-0.2222]"},
+	{"nodes_left_out", "0"},
+};
+
 Test(fleet_record, each_field_is_what_the_step_did)
 {
 	static const struct record_source source = {.user = "ann", .report = "/home/ann/r.html", .version = "0.1.0"};
-	static const struct field fields[] = {
-		{"schema", "\"mpitrace/job/2\""},
-		{"id", "\"c:7.0:1\""},
-		{"cluster", "\"c\""},
-		{"job_id", "\"7\""},
-		{"step_id", "\"0\""},
-		{"restart", "\"1\""},
-		{"user", "\"ann\""},
-		{"account", "\"phys\""},
-		{"partition", "\"long\""},
-		{"program", "\"/home/ann/bin/x\""},
-		{"build_id", "\"b1\""},
-		{"report", "\"/home/ann/r.html\""},
-		{"nodes", "2"},
-		{"ranks", "4"},
-		{"start", "\"2026-03-02T10:00:00Z\""},
-		{"end", "\"2026-03-02T10:01:40Z\""},
-		{"elapsed_s", "100"},
-		{"hung_s", "20"},
-		{"state", "\"TIMEOUT\""},
-		{"exit_code", "3"},
-		{"signal", "9"},
-		{"tasks", "4"},
-		{"max_rss_bytes", "5000"},
-		{"alloc_cpus", "8"},
-		{"cpus_per_rank", "2"},
-		{"name", "null"},
-		{"qos", "null"},
-		{"gpus", "null"},
-		{"coverage",
-		 "{\"complete\":true,\"ranks_seen\":4,\"nodes_missing\":1,\"events\":90,\"events_lost\":2}"},
-		{"efficiency.parallel", "0.5"},
-		{"efficiency.load_balance", "0.75"},
-		{"efficiency.communication", "0.666667"},
-		{"efficiency.serialization", "null"},
-		/* 180 s of 320 s; 60 s of waiting are known. */
-		{"share", "{\"useful\":0.5625,\"mpi\":0.4375,\"wait\":0.1875}"},
-		{"wait_s", "{\"late_sender\":30,\"late_sender_wrong_order\":10,\"late_complete\":5,\"barrier\":10}"},
-		{"issues.0.issue", "\"late_sender\""},
-		{"issues.0.severity", "\"high\""},
-		{"issues.0.loss_s", "36"},
-		{"issues.0.gain", "0.25"},
-		{"issues.0.gain_s", "9"},
-		{"issues.0.what", "\"in /x it\""},
-		{"issues.0.loss_core_hours", "0.02"}, /* two processors a rank */
-		{"issues.1.loss_core_hours", "0.01"},
-		{"issues.1.gain", "null"},
-		{"issues.2", ""},
-		{"operations.0", "{\"op\":\"MPI_Recv\",\"calls\":6,\"time_s\":7.12346,\"bytes\":200}"},
-		{"operations.1", "{\"op\":\"MPI_Send\",\"calls\":5,\"time_s\":1,\"bytes\":100}"},
-		{"callsites.0",
-		 "{\"op\":\"MPI_Recv\",\"function\":\"g\",\"file\":null,\"line\":13,\"time_s\":3,\"wait_s\":null}"},
-		{"callsites.1", "{\"op\":\"MPI_Send\",\"function\":\"f\",\"file\":\"/home/ann/"
-				"x.c\",\"line\":12,\"time_s\":2,\"wait_s\":1}"},
-		{"io", "{\"read_bytes\":15,\"written_bytes\":20,\"time_s\":1.5}"},
-		{"bytes", "{\"point_to_point\":1000,\"collective\":2000}"},
-		{"overhead", "{\"ns_per_call\":50,\"share\":0.001}"},
-		{"versions", "{\"mpi\":\"Open MPI v4.1.4, package\",\"slurm\":\"23.02\",\"mpitrace\":\"0.1.0\"}"},
-		{"mpi", "{\"implementation\":\"Open MPI\",\"version\":\"4.1.4\"}"},
-		{"modules", "[\"gcc/12\"]"},
-		/* 8 processors for 100 s, 80 s of which until it hung. */
-		{"core_hours", "0.222222"},
-		{"hung_core_hours", "0.0444444"},
-		{"hours.useful", "0.1"},
-		{"hours.transfer", "0.0444444"},
-		{"hours.hung", "0.0444444"},
-		{"hours.idle", "0"},
-		{"hours.wait", "{\"late_sender\":0.025,\"barrier\":0.00833333}"}, /* others are parts of these */
-		{"nodelist", "\"n[1-2]\""},
-		{"deviation", "[0.2222,-0.2222]"},
-		{"nodes_left_out", "0"},
-	};
 	cJSON *record = built(whole, &source);
-	expect_fields(record, fields, sizeof(fields) / sizeof(fields[0]));
+	expect_fields(record, whole_fields, sizeof(whole_fields) / sizeof(whole_fields[0]));
 	cJSON_Delete(record);
 }
 
@@ -513,60 +513,58 @@ Test(fleet_record, processors_are_those_that_ranks_are_bound_to_and_share_with_n
 
 /* ---- hours ---- */
 
+static const struct {
+	const char *about;
+	struct field fields[5];
+} hours_of[] = {
+	/* More processors than ranks have: idle. */
+	{"\"ranks\":4,\"alloc_cpus\":16,\"cpus_per_rank\":2,\"elapsed_s\":3600",
+	 {{"core_hours", "16"},
+	  {"hours.idle", "8"},
+	  {"hours.useful", "4"},
+	  {"hours.transfer", "2"},
+	  {"hours.wait", "{\"other\":2}"}}},
+	/* More ranks than processors share them. */
+	{"\"ranks\":4,\"alloc_cpus\":2,\"cpus_per_rank\":1,\"elapsed_s\":3600",
+	 {{"core_hours", "2"},
+	  {"hours.idle", "0"},
+	  {"hours.useful", "1"},
+	  {"hours.transfer", "0.5"},
+	  {"hours.hung", "0"}}},
+	/* Not known how many a rank has: all have all. */
+	{"\"ranks\":4,\"alloc_cpus\":8,\"elapsed_s\":3600,\"hung_s\":1800",
+	 {{"core_hours", "8"},
+	  {"hours.idle", "0"},
+	  {"hours.useful", "2"},
+	  {"hours.hung", "4"},
+	  {"hung_core_hours", "4"}}},
+	/* Not known at all: one each. It cannot have hung for longer than it took. */
+	{"\"ranks\":4,\"elapsed_s\":1800,\"hung_s\":9999",
+	 {{"core_hours", "2"}, {"hours.idle", "0"}, {"hours.useful", "0"}, {"hours.hung", "2"}, {"hours.wait", "{}"}}},
+	{"\"ranks\":4,\"elapsed_s\":3600,\"cpus_per_rank\":3,\"hung_s\":-5",
+	 {{"core_hours", "12"},
+	  {"hours.hung", "0"},
+	  {"hours.useful", "6"},
+	  {"hung_core_hours", "0"},
+	  {"hours.idle", "0"}}},
+	{"\"ranks\":0,\"elapsed_s\":3600",
+	 {{"core_hours", "null"},
+	  {"hours.useful", "null"},
+	  {"hours.idle", "0"},
+	  {"hours.wait", "{}"},
+	  {"hung_core_hours", "null"}}},
+};
+
 Test(fleet_record, parts_of_hours_are_of_processors_that_ranks_have)
 {
-	static const struct {
-		const char *about;
-		struct field fields[5];
-	} rows[] = {
-		/* More processors than ranks have: idle. */
-		{"\"ranks\":4,\"alloc_cpus\":16,\"cpus_per_rank\":2,\"elapsed_s\":3600",
-		 {{"core_hours", "16"},
-		  {"hours.idle", "8"},
-		  {"hours.useful", "4"},
-		  {"hours.transfer", "2"},
-		  {"hours.wait", "{\"other\":2}"}}},
-		/* More ranks than processors share them. */
-		{"\"ranks\":4,\"alloc_cpus\":2,\"cpus_per_rank\":1,\"elapsed_s\":3600",
-		 {{"core_hours", "2"},
-		  {"hours.idle", "0"},
-		  {"hours.useful", "1"},
-		  {"hours.transfer", "0.5"},
-		  {"hours.hung", "0"}}},
-		/* Not known how many a rank has: all have all. */
-		{"\"ranks\":4,\"alloc_cpus\":8,\"elapsed_s\":3600,\"hung_s\":1800",
-		 {{"core_hours", "8"},
-		  {"hours.idle", "0"},
-		  {"hours.useful", "2"},
-		  {"hours.hung", "4"},
-		  {"hung_core_hours", "4"}}},
-		/* Not known at all: one each. It cannot have hung for longer than it took. */
-		{"\"ranks\":4,\"elapsed_s\":1800,\"hung_s\":9999",
-		 {{"core_hours", "2"},
-		  {"hours.idle", "0"},
-		  {"hours.useful", "0"},
-		  {"hours.hung", "2"},
-		  {"hours.wait", "{}"}}},
-		{"\"ranks\":4,\"elapsed_s\":3600,\"cpus_per_rank\":3,\"hung_s\":-5",
-		 {{"core_hours", "12"},
-		  {"hours.hung", "0"},
-		  {"hours.useful", "6"},
-		  {"hung_core_hours", "0"},
-		  {"hours.idle", "0"}}},
-		{"\"ranks\":0,\"elapsed_s\":3600",
-		 {{"core_hours", "null"},
-		  {"hours.useful", "null"},
-		  {"hours.idle", "0"},
-		  {"hours.wait", "{}"},
-		  {"hung_core_hours", "null"}}},
-	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < sizeof(hours_of) / sizeof(hours_of[0]); i++) {
 		char text[300];
 		snprintf(text, sizeof(text),
-			 "{%s,\"share\":{\"useful\":0.5,\"wait\":0.25},\"core_hours\":99,\"hours\":7}", rows[i].about);
+			 "{%s,\"share\":{\"useful\":0.5,\"wait\":0.25},\"core_hours\":99,\"hours\":7}",
+			 hours_of[i].about);
 		cJSON *record = cJSON_Parse(text);
 		record_put_hours(record);
-		expect_fields(record, rows[i].fields, 5);
+		expect_fields(record, hours_of[i].fields, 5);
 		cJSON_Delete(record);
 	}
 }
