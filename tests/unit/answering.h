@@ -1,4 +1,5 @@
-/* answering.h - a server on this machine that says what a test tells it to, and keeps what it was asked. One in a process. */
+/* answering.h - a server on this machine that says what a test tells it to, and keeps what it was asked. One in a
+ * process. */
 #pragma once
 
 #include <stddef.h>

@@ -127,7 +127,8 @@ Test(came_with_jobs, forty_jobs_next_to_it_are_looked_at)
 	put(0, CAME_JOBS, NEW);
 	put(1, 100, OLD);
 	expect_came(PROGRAM, 0, 0, BUILD_CAME);
-	run("DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE start/86400 IN (20199,20200) LIMIT 9)"); /* a fifth of 40 and one */
+	/* A fifth of 40, and one. */
+	run("DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE start/86400 IN (20199,20200) LIMIT 9)");
 	expect_came(PROGRAM, 0, 0, "");
 }
 

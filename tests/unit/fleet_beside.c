@@ -1,5 +1,5 @@
-/* fleet_beside.c - who ran beside whom on a switch, and for how long: of jobs by chance as one asks pair by pair, and of
- * so many that nobody can know. */
+/* fleet_beside.c - who ran beside whom on a switch, and for how long: of jobs by chance as one asks pair by pair, and
+ * of so many that nobody can know. */
 #include "fleet/beside.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
-/* fleet_books.c - changes, levels of jobs, common days and links, each beside the same computed anew and plainly from the
- * definition in its header. */
+/* fleet_books.c - changes, levels of jobs, common days and links, each beside the same computed anew and plainly from
+ * the definition in its header. */
 #include "fleet/changes.h"
 #include "fleet/day_effects.h"
 #include "fleet/links.h"

@@ -1,5 +1,5 @@
-/* fleet_ingest.c - a record of which all is known in the database, column by column; which are refused, and as what; and
- * alerts, sums and metrics. */
+/* fleet_ingest.c - a record of which all is known in the database, column by column; which are refused, and as what;
+ * and alerts, sums and metrics. */
 #include "fleet/alerts.h"
 #include "fleet/estimate.h"
 #include "fleet/ingest.h"

@@ -425,8 +425,8 @@ Test(fleet_judged, changes_versions_and_sums_are_there)
 	fleet_close(&f);
 }
 
-/* Few jobs, far from alike, as tests/unit/changes.c has them: of so many programs one would look so by chance, and not on
- * the day on which a build came that seven jobs have. */
+/* Few jobs, far from alike, as tests/unit/changes.c has them: of so many programs one would look so by chance, and
+ * not on the day on which a build came that seven jobs have. */
 Test(fleet_judged, a_build_of_seven_jobs_makes_a_change_surer)
 {
 	for (int newer = 0; newer < 3; newer++) {

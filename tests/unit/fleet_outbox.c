@@ -1,5 +1,5 @@
-/* fleet_outbox.c - what steps leave in an outbox: under which names, how many alerts, and whole or not at all; and how a
- * user is called whose name is not told. */
+/* fleet_outbox.c - what steps leave in an outbox: under which names, how many alerts, and whole or not at all; and
+ * how a user is called whose name is not told. */
 #include "fleet/alert.h"
 #include "fleet/outbox.h"
 #include "fleet/user.h"

@@ -6,8 +6,8 @@
 /* Names by their numbers in the database. */
 enum name { ANN = 1, BOB, PHYS, HALO, FFT, LOAD_IMBALANCE, LATE_SENDER, BUILD, MPI_1, N1, N2, CLUSTER, MPI_2, N3 };
 
-/* Three jobs, A, B and C, numbered from 1 on: one that waited, one with processors that were idle, and one that hung, of
- * which not all is known. What is estimated of them is put by hand. fleet_close() frees. */
+/* Three jobs, A, B and C, numbered from 1 on: one that waited, one with processors that were idle, and one that hung,
+ * of which not all is known. What is estimated of them is put by hand. fleet_close() frees. */
 struct fleet rows_fleet(void);
 void rows_run(struct fleet *f, const char *sql);
 /* As it came; free(). */

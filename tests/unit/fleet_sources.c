@@ -1,5 +1,5 @@
-/* fleet_sources.c - which files of a directory that anybody may write in are taken, which are said to be none, and which
- * go away after a time. */
+/* fleet_sources.c - which files of a directory that anybody may write in are taken, which are said to be none, and
+ * which go away after a time. */
 #include "mpix_trace.h"
 
 #include "fleet/sources.h"

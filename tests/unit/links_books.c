@@ -1,5 +1,5 @@
-/* links_books.c - what is said of switches and of programs beside others, beside Wilcoxon's ranks as a book has them; and
- * the way into the database. */
+/* links_books.c - what is said of switches and of programs beside others, beside Wilcoxon's ranks as a book has them;
+ * and the way into the database. */
 #include "fleet/links.h"
 
 #include "base/sort.h"
@@ -63,7 +63,8 @@ struct quarter {
 
 static struct quarter all[BLOCKS];
 
-/* In each quarter one or two jobs on either switch; on the first one they are `more` of their time in MPI since then. */
+/* In each quarter one or two jobs on either switch; on the first one they are `more` of their time in MPI since
+ * then. */
 static struct scan quarters(uint32_t since, double more)
 {
 	struct scan s;

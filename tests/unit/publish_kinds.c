@@ -1,5 +1,5 @@
-/* publish_kinds.c - the requests of each kind of destination: where they go, what authenticates them, what they hold, and
- * how a user's records are counted and removed there. */
+/* publish_kinds.c - the requests of each kind of destination: where they go, what authenticates them, what they hold,
+ * and how a user's records are counted and removed there. */
 #include "fleet/publish/kind.h"
 
 #include <criterion/criterion.h>

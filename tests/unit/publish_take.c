@@ -1,5 +1,5 @@
-/* publish_take.c - records of an outbox are taken once, and the outbox says until when all of it was; what is said of how
- * it stands. */
+/* publish_take.c - records of an outbox are taken once, and the outbox says until when all of it was; what is said of
+ * how it stands. */
 #include "fleet/publish/metrics.h"
 #include "fleet/publish/question.h"
 #include "fleet/publish/take.h"
