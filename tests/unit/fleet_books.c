@@ -281,6 +281,29 @@ Test(fleet_books, what_is_left_is_chance_when_levels_are_known)
 	series_done(&s);
 }
 
+Test(fleet_books, a_fit_knows_nothing_of_the_one_before)
+{
+	static struct scan_job jobs[90];
+	static const struct scan_job *at[90];
+	double left[3][90];
+	uint64_t state = 29;
+	struct series s;
+	for (uint32_t i = 0; i < 90; i++) {
+		jobs[i] = job_of(1 + i % 3, 16, i / 3, i % 4 * 6,
+				 -2 + level_of(1 + i % 3, 16, 1, 0) + 0.1 * chance(&state));
+		at[i] = &jobs[i];
+	}
+	cr_assert_eq(series_make(at, 90, OF_PROGRAM, &s), 0);
+	for (int k = 0; k < 3; k++) {
+		for (uint32_t i = 0; i < 90; i++)
+			left[k][i] = s.jobs[i].y * (k == 1 ? 5 : 1);
+		series_fit(&s, 0, 90, left[k]);
+	}
+	for (uint32_t i = 0; i < 90; i++)
+		cr_expect_eq(left[2][i], left[0][i], "job %u", i);
+	series_done(&s);
+}
+
 /* ---- what all have in common ---- */
 
 #define COMMON_DAYS 84u

@@ -2,8 +2,6 @@
  * have it. */
 #include "fleet_rows.h"
 
-#include "fleet/ingest.h"
-
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
@@ -31,16 +29,9 @@ TestSuite(fleet_pages_rows, .init = begin, .fini = end);
 		__VA_ARGS__, NULL \
 	}
 
-/* The page is sound and has these texts; raw: and these, as they came. */
 static void expect_page(const char *name, const char *const *texts, const char *const *raw)
 {
-	char *page = rows_page(&f, &report, name), *text = rows_text(page);
-	rows_sound(page);
-	rows_hold(text, texts);
-	if (raw != NULL)
-		rows_hold(page, raw);
-	free(page);
-	free(text);
+	rows_expect(&f, &report, name, texts, raw);
 }
 
 static void lacks(const char *name, const char *const *texts)
@@ -63,10 +54,8 @@ static void lacks(const char *name, const char *const *texts)
 			  "in a hundred reports |0.50 " \
 			  "\xe2\x86\x92 0.60 |-44 |6 |nothing recorded "
 #define JUDGED "Judged by 3 of 3 jobs: those of the last 400 days. "
-#define LEGEND "useful: outside MPI in MPI, not waiting in MPI, waiting for others "
-#define FOOT \
-	"Made by mpitrace. A core-hour is an allocated processor for an hour, or, where they are not known, a rank. " \
-	"Times are UTC. "
+#define LEGEND ROWS_LEGEND
+#define FOOT ROWS_FOOT
 #define TABS "Overview Monday Programs Users and accounts Nodes Jobs mpitrace fleet "
 #define JOBS_HEAD \
 	"/|job |began |user |program |nodes |ranks |core-hours |how they were spent |efficiency |core-hours lost " \
@@ -237,7 +226,8 @@ Test(fleet_pages_rows, user)
 		    HOLDS("user ann Up to 200 of 1,200 core-hours could be saved. 2 jobs; MPI took 38 % of the time, "
 			  "waiting 17 %. Over time ",
 			  "Core-hours by week: the highest is 1,200 ", "What changed ", CHANGE_ANN, JUDGED, "Programs ",
-			  "/|halo |2 |1,200 ||58 % |17 % |200 ", "Jobs that lost most " JOBS_HEAD JOB_A JOB_B LEGEND),
+			  "/|halo |2 |1,200 ||58 % |17 % |200 ",
+			  "Jobs that lost most " JOBS_HEAD JOB_A JOB_B LEGEND FOOT),
 		    NULL);
 	expect_page("user-2.html",
 		    HOLDS("user b<b> Up to 50 of 100 core-hours could be saved. 1 job; MPI took 100 % of the time, "
@@ -271,7 +261,7 @@ Test(fleet_pages_rows, who_leads_an_account_sees_it_and_no_other_page)
 		    HOLDS("Your jobs mpitrace fleet \xc2\xb7 user b<b> Up to 50 of 100 ",
 			  "Accounts that you lead All of their jobs, whoever ran them. phys "),
 		    HOLDS("<a href=\"index.html\" aria-current=\"page\">Your jobs</a>",
-			  "<p><a href=\"account-3.html\">phys</a></p>"));
+			  "<p><a href=\"account-3.html\">phys</a></p>", "jobs.csv"));
 	expect_page("account-3.html", HOLDS(ACCOUNT), NULL);
 	report.user = "carl"; /* who has no jobs, */
 	expect_page("index.html",
@@ -529,71 +519,4 @@ Test(fleet_pages_rows, figures_for_anybody_name_nobody)
 			  "week. Programs that fewer ran are among the others of their week; weeks that fewer had are "
 			  "left out. Over time "),
 		    NULL);
-}
-
-/* ---- one job ---- */
-
-Test(fleet_pages_rows, a_job_whose_record_is_not_there)
-{
-	expect_page("job-1.html", HOLDS("The record of this job cannot be read. "), NULL);
-}
-
-static const char record[] =
-	"{\"schema\":\"mpitrace/job/"
-	"2\",\"id\":\"c:5.1:0\",\"cluster\":\"c\",\"job_id\":\"5\",\"step_id\":\"1\",\"user\":\"ann\",\"account\":"
-	"\"phys\","
-	"\"partition\":\"long\",\"program\":\"/opt/halo\",\"build_id\":\"b1\",\"report\":\"/r/a "
-	"b%s\",\"nodes\":2,\"ranks\":8,\"start\":\"2025-03-05T10:00:00Z\","
-	"\"elapsed_s\":7200,\"core_hours\":20,\"state\":\"TIMEOUT\",\"coverage\":{\"complete\":true},\"efficiency\":{"
-	"\"parallel\":0.5,\"load_balance\":0.75,"
-	"\"communication\":0.6},\"share\":{\"useful\":0.5,\"mpi\":0.5,\"wait\":0.25},\"hours\":{\"useful\":8,"
-	"\"transfer\":4,\"idle\":4,\"wait\":{\"late_sender\":4}},"
-	"\"issues\":[{\"issue\":\"late_sender\",\"severity\":\"high\",\"what\":\"one "
-	"<waits>\",\"loss_core_hours\":4},{\"issue\":\"load_imbalance\",\"severity\":"
-	"\"medium\",\"what\":\"two\",\"loss_core_hours\":1.5},{\"issue\":\"odd\",\"severity\":\"info\",\"what\":"
-	"\"three\"}],\"callsites\":[{\"op\":\"MPI_Recv\","
-	"\"function\":\"f\",\"file\":\"x.c\",\"line\":12,\"time_s\":3,\"wait_s\":2}],\"operations\":[{\"op\":\"MPI_"
-	"Send\",\"calls\":1500,\"time_s\":4,\"bytes\":2048}],"
-	"\"nodelist\":\"n[1-2]\",\"deviation\":[0.1,-0.2],\"overhead\":{\"share\":0.01},\"versions\":{\"mpi\":\"M "
-	"1\",\"slurm\":\"23\"},\"transports\":[\"tcp\",\"self\"],"
-	"\"modules\":[\"gcc/"
-	"12\"],\"qos\":\"high\",\"exit_code\":3,\"max_rss_bytes\":2048,\"end\":\"2025-03-05T12:00:00Z\"}";
-
-static sqlite3_int64 add_record(const char *text)
-{
-	struct error e = {""};
-	struct ingest *g = ingest_begin(&f, NULL, NULL, &e);
-	cr_assert_eq(ingest_record(g, text, strlen(text), "here", NULL, &e), 0, "%s", e.text);
-	cr_assert_eq(ingest_commit(g, &e), 0);
-	cr_assert_eq(ingest_counts(g).added, 1);
-	ingest_end(g);
-	return (sqlite3_int64)fleet_number(&f, "SELECT max(id) FROM jobs", 0);
-}
-
-Test(fleet_pages_rows, job)
-{
-	char name[40];
-	snprintf(name, sizeof(name), "job-%lld.html", (long long)add_record(record));
-	expect_page(
-		name,
-		HOLDS("job 5 step 1 \xc2\xb7 halo MPI took 40 % of 20 core-hours; waiting was 20 %. The report /r/a "
-		      "b%s ranks 8 nodes 2 run time 2 h 00 min ",
-		      "parallel efficiency 0.50 All ranks, all of the run How the core-hours were spent. ", LEGEND,
-		      "For the rest, 4.0 core-hours, processors were allocated without a rank. The job ",
-		      "user ann account phys partition long cluster c began 2025-03-05T10:00:00Z ", "qos high ",
-		      "end 2025-03-05T12:00:00Z exit_code 3 "
-		      "max_rss_bytes 2.00 KiB how it ended TIMEOUT program /opt/halo build id b1 MPI M 1 "
-		      "messages travelled by tcp,self environment modules gcc/12 Slurm 23 load balance 0.75 "
-		      "communication efficiency 0.60 tracing took 1.0 % record complete Issues ",
-		      "receivers waiting for late senders high one <waits> 4.0 core-hours uneven work between "
-		      "ranks medium two 1.5 core-hours odd info three "
-		      "\xe2\x80\x93 core-hours Where ",
-		      "/|call site |call |time |waiting /|", "|MPI_Recv |3", "|2", "MPI calls ",
-		      "/|call |calls |time |data /|MPI_Send |1,500 |4", "|2.00 KiB Nodes ",
-		      "n[1-2] One column a node: the furthest from the mean is 20 % off ", FOOT),
-		HOLDS("<span class=\"sev s2\">high</span>", "<span class=\"sev s1\">medium</span>",
-		      "<span class=\"sev s0\">info</span>",
-		      "<rect class=\"short\" x=\"0.00%\" width=\"7.50%\" y=\"38.0\" height=\"37.0\"/><rect "
-		      "class=\"named\" x=\"8.33%\" width=\"7.50%\" "
-		      "y=\"75.0\" height=\"74.0\"/>"));
 }

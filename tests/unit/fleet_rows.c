@@ -170,3 +170,15 @@ void rows_sound(const char *page)
 	}
 	cr_expect_eq(depth, 0, "<%s> is not closed", depth > 0 ? open[depth - 1] : "");
 }
+
+void rows_expect(struct fleet *f, const struct fleet_report *r, const char *name, const char *const *texts,
+		 const char *const *raw)
+{
+	char *page = rows_page(f, r, name), *text = rows_text(page);
+	rows_sound(page);
+	rows_hold(text, texts);
+	if (raw != NULL)
+		rows_hold(page, raw);
+	free(page);
+	free(text);
+}

@@ -18,3 +18,16 @@ char *rows_text(const char *page);
 void rows_hold(const char *text, const char *const *wanted);
 /* Each tag is closed in its order, and a row of a table has as many cells as its head. Fails the test otherwise. */
 void rows_sound(const char *page);
+/* A page that is sound and has these texts; raw: and these, as they came, or NULL. */
+void rows_expect(struct fleet *f, const struct fleet_report *r, const char *name, const char *const *texts,
+		 const char *const *raw);
+
+#define HOLDS(...) \
+	(const char *const[]) \
+	{ \
+		__VA_ARGS__, NULL \
+	}
+#define ROWS_LEGEND "useful: outside MPI in MPI, not waiting in MPI, waiting for others "
+#define ROWS_FOOT \
+	"Made by mpitrace. A core-hour is an allocated processor for an hour, or, where they are not known, a rank. " \
+	"Times are UTC. "

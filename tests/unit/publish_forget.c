@@ -292,6 +292,19 @@ Test(publish_forget, an_answer_that_is_not_understood_is_no_answer)
 	cr_expect_eq(forget("ann", "d: status 403: ; run this again when it can be reached\n"), EXIT_LATER);
 }
 
+static const char *tells_nothing(int n, const char *head, const char *body, const char **ret_body)
+{
+	(void)n, (void)body, (void)ret_body;
+	return strstr(head, "_delete_by_query") != NULL ? "200 OK" : "403 No";
+}
+
+Test(publish_forget, one_that_does_not_say_how_many_is_told_nothing)
+{
+	use("elasticsearch", tells_nothing);
+	cr_expect_eq(forget("ann", "d: status 403: ; run this again when it can be reached\n"), EXIT_LATER);
+	cr_expect_eq(server.n, 1);
+}
+
 Test(publish_forget, one_that_cannot_be_asked_is_told)
 {
 	use("influxdb", nonsense);
