@@ -259,6 +259,11 @@ static const char *at(int64_t seconds, const char *more)
 	return text;
 }
 
+#define LONG_START \
+	"{\"schema\":\"mpitrace/job/" \
+	"2\",\"id\":\"x\",\"user\":\"ann\",\"start\":\"0123456789012345678901234567890123456789" \
+	"0123456789012345678901234567890\"}"
+
 Test(fleet_ingest, times_that_cannot_be_are_set_aside_until_a_later_record)
 {
 	static const struct {
@@ -276,14 +281,19 @@ Test(fleet_ingest, times_that_cannot_be_are_set_aside_until_a_later_record)
 	take("{\"schema\":\"mpitrace/job/2\",\"id\":\"x\",\"user\":\"ann\",\"start\":\"never\"}");
 	expect_text("SELECT why FROM set_aside", "does not say when it began");
 	expect_text("SELECT start FROM set_aside", "never");
-	cr_expect_eq(ingest_counts(g).doubtful, 4);
-	cr_expect_eq(ingest_counts(g).refused, 4);
+	cr_expect_eq(number("SELECT length(CAST(start AS BLOB)) FROM set_aside"), 5, "and no byte behind it");
+	take(LONG_START);
+	cr_expect_eq(number("SELECT length(start) FROM set_aside"), 64);
+	cr_expect_eq(ingest_counts(g).doubtful, 5);
+	take("{\"schema\":\"mpitrace/job/2\",\"id\":\"x\",\"user\":\"ann\",\"start\":\"never\"}");
+	cr_expect_eq(ingest_counts(g).doubtful, 6);
+	cr_expect_eq(ingest_counts(g).refused, 6);
 	cr_expect_eq(number("SELECT count(*) FROM jobs"), 0);
 	take(at(1704067200, ""));
 	cr_expect_eq(number("SELECT count(*) FROM jobs"), 1);
 	cr_expect_eq(number("SELECT count(*) FROM set_aside"), 0);
 	take(at(time(NULL) + 86000, ",\"elapsed_s\":100"));
-	cr_expect_eq(ingest_counts(g).doubtful, 4, "clocks differ by a day");
+	cr_expect_eq(ingest_counts(g).doubtful, 6, "clocks differ by a day");
 }
 
 Test(fleet_ingest, one_that_began_before_what_is_kept_comes_too_late)
