@@ -171,6 +171,16 @@ Test(fleet_forget, who_is_not_there_is_said)
 	rows_run(&f, "BEGIN; COMMIT");
 }
 
+Test(fleet_forget, nobody_is_forgotten_in_the_midst_of_something_else)
+{
+	struct error e = {""};
+	struct fleet_forgotten n;
+	rows_run(&f, "BEGIN");
+	cr_expect_lt(fleet_forget(&f, "ann", &n, &e), 0);
+	expect_number("SELECT count(*) FROM jobs", 3);
+	rows_run(&f, "COMMIT");
+}
+
 Test(fleet_forget, signs_of_a_name_mean_themselves)
 {
 	rows_run(&f, "UPDATE names SET name='a*[n?' WHERE id=1;"

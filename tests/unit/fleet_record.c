@@ -524,6 +524,12 @@ static const struct {
 	  {"hours.useful", "4"},
 	  {"hours.transfer", "2"},
 	  {"hours.wait", "{\"other\":2}"}}},
+	{"\"ranks\":4,\"elapsed_s\":3600,\"wait_s\":{\"a\":0.75,\"b\":0.25,\"c\":0,\"late_complete\":9}",
+	 {{"core_hours", "4"},
+	  {"hours.idle", "0"},
+	  {"hours.useful", "2"},
+	  {"hours.transfer", "1"},
+	  {"hours.wait", "{\"a\":0.75,\"b\":0.25}"}}},
 	/* More ranks than processors share them. */
 	{"\"ranks\":4,\"alloc_cpus\":2,\"cpus_per_rank\":1,\"elapsed_s\":3600",
 	 {{"core_hours", "2"},
