@@ -384,6 +384,19 @@ Test(fleet_monday, one_that_is_longer_ago_than_two_weeks_is_forgotten)
 	monday_done(&m);
 }
 
+/* A row that cannot be read. */
+Test(fleet_monday, what_was_said_before_is_read_or_that_it_cannot_be_is_said)
+{
+	struct monday m;
+	struct error e = {""};
+	run("DROP TABLE mondays");
+	run_with("CREATE VIEW mondays AS SELECT %lld AS until, 0 AS place, 'k' AS key, abs(-9223372036854775808) AS "
+		 "core_hours, 's' AS sentence",
+		 UNTIL - MONDAY_WEEK_S);
+	cr_expect_lt(monday_read(&f, UNTIL, &m, &e), 0);
+	cr_expect_not_null(strstr(e.text, "integer overflow"), "%s", e.text);
+}
+
 Test(fleet_monday, it_is_saved_in_place_of_what_was_said_of_that_day)
 {
 	struct error e = {""};
