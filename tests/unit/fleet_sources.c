@@ -41,6 +41,20 @@ static void begin(void)
 	cr_assert_not_null(mkdtemp(place));
 }
 
+static void forget_taken(void)
+{
+	for (size_t i = 0; i < seen.taken.n; i++)
+		free(seen.taken.at[i]);
+	seen.taken.n = 0;
+}
+
+static void forget_unread(void)
+{
+	for (size_t i = 0; i < seen.unread.n; i++)
+		free(seen.unread.at[i]);
+	seen.unread.n = 0;
+}
+
 static int remove_one(const char *path, const struct stat *st, int what, struct FTW *at)
 {
 	(void)st;
@@ -51,6 +65,16 @@ static int remove_one(const char *path, const struct stat *st, int what, struct 
 
 static void end(void)
 {
+	forget_taken();
+	forget_unread();
+	for (size_t i = 0; i < seen.said.n; i++)
+		free(seen.said.at[i]);
+	for (size_t i = 0; i < seen.waits.n; i++)
+		free(seen.waits.at[i]);
+	vec_done(&seen.taken);
+	vec_done(&seen.unread);
+	vec_done(&seen.said);
+	vec_done(&seen.waits);
 	cr_expect_eq(nftw(place, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
@@ -147,7 +171,7 @@ static uint64_t each(const char *name, const struct source_taker *t, int rc)
 	struct error e = {""};
 	uint64_t unread = 0;
 	char path[PATH_MAX];
-	seen.unread.n = 0;
+	forget_unread();
 	snprintf(path, sizeof(path), "%s", path_in(name));
 	cr_expect_eq(source_each(path, t, &unread, &e), rc, "%s", e.text);
 	cr_expect_eq(unread, seen.unread.n);
@@ -283,7 +307,7 @@ Test(fleet_sources, a_trace_is_the_record_of_its_analysis)
 	cr_expect_not_null(strstr(seen.taken.at[0], "\"report\":null"));
 	cr_expect_not_null(strstr(seen.taken.at[0], "\"mpitrace\":\"0.9\""));
 	make("report.html", "");
-	seen.taken.n = 0;
+	forget_taken();
 	cr_expect_eq(each(".", &t, 0), 0);
 	cr_assert_eq(seen.taken.n, 1);
 	snprintf(wanted, sizeof(wanted), "\"report\":\"%s/./report.html\"", place);
@@ -309,7 +333,7 @@ Test(fleet_sources, a_line_that_is_too_long_is_cut_and_the_next_one_is_whole)
 		memset(text, 'x', n);
 		snprintf(text + n, sizeof(text) - n, "\nnext");
 		make("all", text);
-		seen.taken.n = 0;
+		forget_taken();
 		each("all", &t, 0);
 		cr_assert_eq(seen.taken.n, 2, "%zu", n);
 		cr_expect_eq(strlen(seen.taken.at[0]), strlen("all:1 ") + (n < LINE_MOST ? n : LINE_MOST), "%zu", n);
@@ -357,7 +381,7 @@ Test(fleet_sources, alerts_are_those_with_a_name_of_these_days)
 	cr_expect_not_null(strstr(seen.taken.at[1], "-4.alert.json x"));
 	cr_expect_not_null(strstr(seen.said.at[0], "is longer than 4,096 bytes"), "%s", seen.said.at[0]);
 	t.alert = NULL;
-	seen.taken.n = 0;
+	forget_taken();
 	cr_expect_eq(each(".", &t, 0), 0);
 	cr_expect_eq(seen.taken.n, 0, "nobody takes them");
 }
@@ -383,7 +407,7 @@ Test(fleet_sources, a_record_waits_for_slurms_account_for_a_quarter_of_an_hour)
 	cr_assert_eq(seen.said.n, 1, "it is said once");
 	cr_expect_not_null(strstr(seen.said.at[0], "sacct cannot be run"), "%s", seen.said.at[0]);
 	make("all", STEP "\n");
-	seen.taken.n = 0;
+	forget_taken();
 	each("all", &t, 0);
 	expect_taken((const char *const[]){"all:1 " STEP, NULL});
 }

@@ -182,7 +182,7 @@ Test(publish_take, what_is_no_record_is_counted)
 
 Test(publish_take, the_oldest_beyond_the_queue_are_dropped)
 {
-	char name[20];
+	char name[40];
 	for (int i = 0; i < 7; i++) {
 		snprintf(name, sizeof(name), "%d.job.json", i);
 		make_record(name, name);
@@ -193,7 +193,7 @@ Test(publish_take, the_oldest_beyond_the_queue_are_dropped)
 
 Test(publish_take, alerts_are_for_those_who_take_them_and_once)
 {
-	char name[80], text[400], day[16], when[32];
+	char name[160], text[400], day[16], when[32];
 	time_t now = time(NULL);
 	struct tm tm;
 	strftime(day, sizeof(day), "%Y%m%d", gmtime_r(&now, &tm));
