@@ -294,10 +294,11 @@ static int put(struct ingest *g, struct fleet_job *j, const char *text, size_t l
 static int set_aside(struct ingest *g, const struct fleet_job *j, struct error *e)
 {
 	char claim[FLEET_CLAIM_MAX];
+	const char *start = json_text(j->record, "start", "");
 	fleet_claim(j, claim);
 	g->counts.doubtful++;
 	sqlite3_bind_text(g->set_aside, 1, claim, -1, SQLITE_STATIC);
-	sqlite3_bind_text(g->set_aside, 2, json_text(j->record, "start", ""), DOUBTFUL_BYTES_MOST, SQLITE_TRANSIENT);
+	sqlite3_bind_text(g->set_aside, 2, start, (int)strnlen(start, DOUBTFUL_BYTES_MOST), SQLITE_TRANSIENT);
 	sqlite3_bind_text(g->set_aside, 3, j->doubt, -1, SQLITE_STATIC);
 	return step(g, g->set_aside, e);
 }

@@ -196,7 +196,7 @@ static void fill_evidence(const struct difference *at, size_t n, struct link_eff
 	}
 }
 
-/* Those at[0, n), by time. */
+/* Those at[0, n), by time; there are some. */
 static void fill(const struct difference *at, size_t n, struct room *r, struct link_effect *x)
 {
 	x->jobs = x->without = x->days = 0;
@@ -206,7 +206,7 @@ static void fill(const struct difference *at, size_t n, struct room *r, struct l
 		x->days += i == 0 || day_of(&at[i]) != day_of(&at[i - 1]);
 	}
 	x->blocks = (uint32_t)n;
-	x->z = n > 0 ? signed_ranks_z(at, n, r) : 0;
+	x->z = signed_ranks_z(at, n, r);
 	x->effect = median_of(at, n, r);
 	fill_evidence(at, n, x);
 }

@@ -11,7 +11,7 @@
 WITH v AS MATERIALIZED (
 	SELECT j.*, CASE u.name WHEN '' THEN 'somebody who is not named' ELSE plain(u.name) END AS who, plain(u.name) AS recipient,
 		plain(p.name) AS path, plain(replace(p.name, rtrim(p.name, replace(p.name, '/', '')), '')) AS base,
-		replace(plain(i.name), '_', ' ') AS cause, plain(j.job) AS number,
+		replace(plain(i.name), '_', ' ') AS cause, plain(CASE j.job WHEN '' THEN j.key ELSE j.job END) AS number,
 		CASE WHEN u.name='' THEN 'For the user of these jobs, whom their records do not name:' WHEN u.name LIKE 'h:%' THEN 'Hello,'
 			ELSE 'Dear ' || plain(u.name) || ',' END || char(10) || char(10) AS dear,
 		j.core_hours-j.hung_core_hours-j.idle_core_hours AS ran, 'job-' || j.id || '.html' AS job_page,

@@ -46,14 +46,26 @@ int64_t fleet_kept_from(struct fleet *f)
 	return (int64_t)fleet_number(f, "SELECT day FROM let_go", 0) * FLEET_SECONDS_PER_DAY;
 }
 
+/* Of the first job; fallback without any. */
+static int oldest_day(struct fleet *f, int64_t fallback, int64_t *ret_day, struct error *e)
+{
+	sqlite3_stmt *row = fleet_prepare(f, "SELECT ifnull(min(start)/86400, ?1) FROM jobs", e);
+	if (row == NULL)
+		return -EIO;
+	sqlite3_bind_int64(row, 1, fallback);
+	int rc = sqlite3_step(row) == SQLITE_ROW ? 0 : fleet_fail(f, e);
+	*ret_day = rc == 0 ? sqlite3_column_int64(row, 0) : fallback;
+	sqlite3_finalize(row);
+	return rc;
+}
+
 int fleet_keep(struct fleet *f, int64_t now, unsigned days, uint64_t *ret_jobs, struct error *e)
 {
 	int64_t first = now / FLEET_SECONDS_PER_DAY - days, day;
 	uint64_t n;
 	int rc = 0;
 	*ret_jobs = 0;
-	while (rc == 0 &&
-	       (day = (int64_t)fleet_number(f, "SELECT min(start)/86400 FROM jobs", (double)first)) < first) {
+	while (rc == 0 && (rc = oldest_day(f, first, &day, e)) == 0 && day < first) {
 		rc = prune(f, day, &n, e);
 		*ret_jobs += rc == 0 ? n : 0;
 	}
