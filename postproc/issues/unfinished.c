@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define UNFINISHED_SEVERITY 0.95
 #define PLACES_MAX 16u /* that are counted; the others are one */
@@ -146,8 +147,27 @@ static void describe_places(const struct step *s, struct places *all, struct iss
 
 /* ---- the issue ---- */
 
-static const char *next_step(const struct outcome *o, bool hung)
+/* "Ended by its launcher, as after a fatal error of MPI,", or after a death that is no rank's of ours. */
+static const char *ended_by(const struct step *s, char ret_text[128])
 {
+	const struct process *elsewhere = exits_elsewhere(s);
+	if (!outcome_is_failure(&s->outcome))
+		return "Stopped from outside";
+	if (elsewhere == NULL)
+		return "Ended by its launcher, as after a fatal error of MPI,";
+	snprintf(ret_text, 128, "Ended by its launcher, as after rank %u of another MPI_COMM_WORLD of it %s,",
+		 elsewhere->rank,
+		 elsewhere->aborted		       ? "called MPI_Abort"
+		 : WIFSIGNALED(elsewhere->exit_status) ? "was killed"
+						       : "exited");
+	return ret_text;
+}
+
+static const char *next_step(const struct step *s, bool hung)
+{
+	const struct outcome *o = &s->outcome;
+	if (outcome_is_failure(o) && exits_elsewhere(s) != NULL)
+		return "Look at what ended that rank: coverage.reasons says how, and standard error may say why.";
 	if (outcome_is_failure(o))
 		return "Read what MPI has written to standard error: it names the rank and the call of a fatal error.";
 	if (hung)
@@ -200,7 +220,7 @@ void issue_unfinished(const struct analysis *a, struct issue *f)
 	const struct step *s = a->step;
 	struct places places = {.n = 0};
 	uint32_t early, n = count_places(s, &places), before = count_before_finalize(s);
-	char ran[32], why[64], hung[96], where[400];
+	char ran[32], why[64], hung[96], where[400], by[128];
 	f->metric = "ranks that did not come out of MPI_Finalize";
 	f->value = n;
 	f->threshold = 1;
@@ -213,9 +233,7 @@ void issue_unfinished(const struct analysis *a, struct issue *f)
 	issue_charge_hung(a, f);
 	f->from_ns = s->advanced_ns < s->runtime_ns ? s->advanced_ns : 0;
 	f->to_ns = s->runtime_ns;
-	snprintf(f->what, sizeof(f->what), "%s after %s%s%s.%s",
-		 outcome_is_failure(&s->outcome) ? "Ended by its launcher, as after a fatal error of MPI,"
-						 : "Stopped from outside",
+	snprintf(f->what, sizeof(f->what), "%s after %s%s%s.%s", ended_by(s, by),
 		 duration_text((double)s->runtime_ns / 1e9, ran), outcome_text(&s->outcome, why), hung_clause(s, hung),
 		 where);
 	int used = snprintf(f->why, sizeof(f->why),
@@ -229,5 +247,5 @@ void issue_unfinished(const struct analysis *a, struct issue *f)
 		 starts ? "Look at what those who are missing do before MPI_Init, and on which nodes; if all are "
 			  "there, at "
 			  "what connects them: the network interfaces and the files that MPI starts with."
-			: next_step(&s->outcome, hung[0] != '\0'));
+			: next_step(s, hung[0] != '\0'));
 }

@@ -25,17 +25,30 @@ struct shortfall {
 	uint32_t missing, killed, unfinished, finalizing, gaps;
 };
 
-static void explain_exit(struct step *s, uint32_t rank, uint32_t *named)
+static void explain_end(struct step *s, const struct process *p, const char *of, uint32_t *named)
 {
-	const struct process *p = s->ranks[rank];
 	if (p->aborted && (*named)++ < NAMED_MAX)
-		step_reason(s, "rank %u called MPI_Abort", rank);
+		step_reason(s, "rank %u%s called MPI_Abort", p->rank, of);
 	if (!p->have_exit || p->exit_status == 0 || (*named)++ >= NAMED_MAX)
 		return;
 	if (WIFSIGNALED(p->exit_status))
-		step_reason(s, "rank %u was killed by signal %d", rank, WTERMSIG(p->exit_status));
+		step_reason(s, "rank %u%s was killed by signal %d", p->rank, of, WTERMSIG(p->exit_status));
 	else
-		step_reason(s, "rank %u exited with status %d", rank, WEXITSTATUS(p->exit_status));
+		step_reason(s, "rank %u%s exited with status %d", p->rank, of, WEXITSTATUS(p->exit_status));
+}
+
+static void explain_exit(struct step *s, uint32_t rank, uint32_t *named)
+{
+	explain_end(s, s->ranks[rank], "", named);
+}
+
+/* They are left out, but what ended them may have ended the run. */
+static void explain_exits_elsewhere(struct step *s)
+{
+	uint32_t named = 0;
+	for (size_t i = 0; i < s->processes.n; i++)
+		if (!step_has_rank(s, s->processes.at[i]) && s->processes.at[i]->rank != NONE)
+			explain_end(s, s->processes.at[i], " of another MPI_COMM_WORLD", &named);
 }
 
 static uint64_t unusable(const struct step *s, const struct thread *t)
@@ -479,6 +492,7 @@ int part_coverage(struct analysis *a)
 	for (uint32_t r = 0; r < s->nranks; r++)
 		tally_rank(s, r, &t, reasons);
 	explain_rest(s, &reasons[0], "did not end well");
+	explain_exits_elsewhere(s);
 	explain_rest(s, &reasons[1], "lost single events");
 	explain_rest(s, &reasons[2], "had objects that are not in the record");
 	explain_ranks(s, &t);

@@ -207,3 +207,26 @@ uint32_t exits_first(const struct step *s, uint32_t *ret_early)
 	}
 	return first != NONE && is_to_blame(s, first) ? first : NONE;
 }
+
+/* Nobody else died of this signal, which the launcher then says is what ended the run. */
+static bool was_killed_alone(const struct step *s, const struct process *p)
+{
+	const struct outcome *o = &s->outcome;
+	uint32_t killed = 0;
+	for (size_t i = 0; i < s->processes.n; i++)
+		killed += signal_of(s->processes.at[i]) == signal_of(p);
+	return signal_of(p) != 0 && killed == 1 && o->have_launcher && WIFEXITED(o->launcher_status) &&
+	       WEXITSTATUS(o->launcher_status) == 128 + signal_of(p);
+}
+
+const struct process *exits_elsewhere(const struct step *s)
+{
+	const struct process *first = NULL;
+	for (size_t i = 0; i < s->processes.n; i++) {
+		const struct process *p = s->processes.at[i];
+		bool died = exits_by_itself(p) || (exits_early(p) && was_killed_alone(s, p));
+		if (died && p->rank != NONE && !step_has_rank(s, p) && (first == NULL || is_before(p, first)))
+			first = p;
+	}
+	return first;
+}

@@ -21,3 +21,6 @@ bool exits_killed_alone(const struct step *s);
 /* The rank that was the first to die, by itself or because somebody ended it alone; NONE: there is none. How many ended
  * early. */
 uint32_t exits_first(const struct step *s, uint32_t *ret_early);
+/* The rank of another MPI_COMM_WORLD of the step, as a spawned one, that was the first to die by itself, or because
+ * somebody killed it alone; NULL: none did. */
+const struct process *exits_elsewhere(const struct step *s);

@@ -309,6 +309,12 @@ struct step {
 	struct live_verdict verdict; /* of `mpitrace live`, while it ran */
 };
 
+/* Whether it is a rank of the MPI_COMM_WORLD that is analysed. */
+static inline bool step_has_rank(const struct step *s, const struct process *p)
+{
+	return p->rank < s->nranks && s->ranks[p->rank] == p;
+}
+
 /* Read all files (and the .mpic files of directories) of one step. 0, or -errno with text:
  * -ENOENT no .mpic at all, -EBADMSG damaged or foreign, -EINVAL files that do not belong together (of two of one node
  * in a directory one is left out, with a reason).

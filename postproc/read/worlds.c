@@ -155,6 +155,14 @@ static void count_nodes(struct step *s)
 		s->nnodes = (uint32_t)s->nodes.n;
 }
 
+static struct process *first_of(const struct placing *w)
+{
+	struct process *first = NULL;
+	for (uint32_t r = 0; r < w->size && first == NULL; r++)
+		first = w->ranks[r];
+	return first;
+}
+
 /* Keep what is known of every world, also of those that are not analysed. */
 static int note_worlds(struct step *s, const struct worlds *w, const struct placing *best)
 {
@@ -162,10 +170,9 @@ static int note_worlds(struct step *s, const struct worlds *w, const struct plac
 		const struct placing *from = &w->list.at[i];
 		struct world to = {.size = from->size,
 				   .seen = from->seen,
+				   .first = first_of(from),
 				   .job_namespace = from->job_namespace,
 				   .analysed = from == best};
-		for (uint32_t r = 0; r < from->size && to.first == NULL; r++)
-			to.first = from->ranks[r];
 		to.parents = (uint32_t)json_int(to.first->meta, "parents", 0);
 		to.parent_namespace = json_text(to.first->meta, "parent_namespace", NULL);
 		if (vec_push(&s->worlds, to) < 0)
@@ -180,6 +187,14 @@ static bool is_too_sparse(const struct placing *w)
 	return w->size > MISSING_RANKS_MAX && w->size / MISSING_RANKS_SHARE > w->seen;
 }
 
+/* Files of processes may be found in any order: what was spawned comes behind who spawned it. */
+static bool is_rather(const struct placing *w, const struct placing *best)
+{
+	if (best == NULL || w->seen != best->seen)
+		return best == NULL || w->seen > best->seen;
+	return json_int(first_of(w)->meta, "parents", 0) == 0 && json_int(first_of(best)->meta, "parents", 0) > 0;
+}
+
 int step_place_ranks(struct step *s, struct error *e)
 {
 	struct worlds w = {.kept.max_bytes = s->kept.max_bytes};
@@ -189,7 +204,7 @@ int step_place_ranks(struct step *s, struct error *e)
 		code = sort_into_worlds(s, &w, &without);
 	struct placing *best = NULL;
 	for (size_t i = 0; i < w.list.n && code == 0; i++)
-		if (best == NULL || w.list.at[i].seen > best->seen)
+		if (is_rather(&w.list.at[i], best))
 			best = &w.list.at[i];
 	if (code == 0 && best == NULL)
 		code = fail(e, -EBADMSG,

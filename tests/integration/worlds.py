@@ -41,6 +41,17 @@ def spawn(t, place, case):
             [(list(range(RANKS)), [-1, -1]), (list(range(RANKS)) + [-1, -1], None)])
 
 
+def spawned_that_dies(t, place):
+    """What ended the run is in no rank of ours: that it was so is said, and MPI is not accused of it."""
+    out = place.traced(RANKS, place.compile('worlds.c'), 'spawn_dying', name='dying', TRUTH=place.dir + '/dying', **MEET)
+    a = place.analysis('dying')
+    who = '%s, a spawned rank that dies: ' % place.flavour
+    t.check(who + 'the exit code is the launcher\'s', out.returncode == 139, out)
+    t.equal(who + 'ours are analysed', [w['spawned'] for w in a['worlds'] if w['analysed']], [False])
+    t.check(who + 'of what it died is said', 'rank 1 of another MPI_COMM_WORLD was killed by signal 11' in a['coverage']['reasons'], a['coverage'])
+    t.check(who + 'no error of MPI is named', 'error of MPI' not in a['verdict'] and 'another MPI_COMM_WORLD' in a['verdict'], a['verdict'])
+
+
 def one_after_the_other(t, place):
     """A run that never starts, and then another one: ranks of two runs are no world, though their numbers would be one's."""
     stuck, good = place.compile('stuck_start.c'), place.compile('lang_c.c')
@@ -72,6 +83,7 @@ def main():
                 run(t, place, 'join')
                 spawn(t, place, 'spawn')
                 spawn(t, place, 'spawn_multiple')
+                spawned_that_dies(t, place)
                 early_death(t, place) # MPICH has no name for a world
             else:
                 run(t, place, 'sessions')

@@ -1,8 +1,9 @@
 /* worlds.c CASE - processes that meet later than in MPI_Init. `spawn`, `spawn_multiple`: everybody spawns two
  * children together, talks to them over the inter-communicator and over a merged one; `accept`: ranks 0 and 1
- * connect by a port; `join`: by a socket; `sessions`: no MPI_Init at all. */
+ * connect by a port; `join`: by a socket; `sessions`: no MPI_Init at all; `spawn_dying`: a child is killed. */
 #include "truth.h"
 
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -39,10 +40,11 @@ static void as_child(MPI_Comm parents)
 	CALL(MPI_Comm_disconnect, &parents);
 }
 
-static void spawn(char *program, int multiple)
+static void spawn(char *program, int multiple, int dying)
 {
 	MPI_Comm children;
-	char *words[] = {"spawn", NULL}, *programs[2] = {program, program}, **argvs[2] = {words, words};
+	char *words[] = {dying ? "dying" : "spawn", NULL}, *programs[2] = {program, program},
+	     **argvs[2] = {words, words};
 	int one_each[2] = {1, 1};
 	MPI_Info infos[2] = {MPI_INFO_NULL, MPI_INFO_NULL};
 	if (multiple)
@@ -170,11 +172,15 @@ int main(int argc, char **argv)
 	if (parents != MPI_COMM_NULL)
 		as_child(parents);
 	else if (strncmp(which, "spawn", 5) == 0)
-		spawn(argv[0], strcmp(which, "spawn_multiple") == 0);
+		spawn(argv[0], strcmp(which, "spawn_multiple") == 0, strcmp(which, "spawn_dying") == 0);
 	else if (strcmp(which, "join") == 0)
 		join();
 	else
 		accept_();
+	if (parents != MPI_COMM_NULL && strcmp(which, "dying") == 0 && rank == 1)
+		raise(SIGSEGV);
+	if (strcmp(which, "dying") == 0 || strcmp(which, "spawn_dying") == 0)
+		sleep(60); /* until the launcher ends it */
 	CALL(MPI_Finalize);
 	if (parents == MPI_COMM_NULL)
 		truth_write(rank, size);
