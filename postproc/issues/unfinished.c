@@ -155,7 +155,7 @@ static const char *ended_by(const struct step *s, char ret_text[128])
 		return "Stopped from outside";
 	if (elsewhere == NULL)
 		return "Ended by its launcher, as after a fatal error of MPI,";
-	snprintf(ret_text, 128, "Ended by its launcher, as after rank %u of another MPI_COMM_WORLD of it %s,",
+	snprintf(ret_text, 128, "Ended by its launcher, as after rank %u of another MPI_COMM_WORLD %s,",
 		 elsewhere->rank,
 		 elsewhere->aborted		       ? "called MPI_Abort"
 		 : WIFSIGNALED(elsewhere->exit_status) ? "was killed"

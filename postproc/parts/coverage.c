@@ -49,6 +49,8 @@ static void explain_exits_elsewhere(struct step *s)
 	for (size_t i = 0; i < s->processes.n; i++)
 		if (!step_has_rank(s, s->processes.at[i]) && s->processes.at[i]->rank != NONE)
 			explain_end(s, s->processes.at[i], " of another MPI_COMM_WORLD", &named);
+	if (named > NAMED_MAX)
+		step_reason(s, "%u more such reasons, of ranks of other MPI_COMM_WORLDs", named - NAMED_MAX);
 }
 
 static uint64_t unusable(const struct step *s, const struct thread *t)
