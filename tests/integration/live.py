@@ -2,6 +2,7 @@
 """live.py - `mpitrace live` on programs that hang, and on one that only takes long: who is in which call, where, for whom; what is a
 deadlock is one, and what might go on is none."""
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -149,7 +150,7 @@ def computes(t, place, program):
 
 def healthy(t, place):
     """Seconds of computing by turns, all others in a barrier: not once stuck."""
-    program = place.compile('long_turns.c')
+    program = place.patient('long_turns.c')
     looks = []
     with Running(place, 'healthy', program) as out:
         until(lambda: now(out)[1])
@@ -242,19 +243,10 @@ def main():
     t = Tests()
     for flavour in FLAVOURS:
         with Place(flavour) as place:
-            program = place.compile('stuck.c')
-            for what in HANGS:
-                hangs(t, place, program, what)
-            for what in CORES:
-                same_culprits(t, place, program, what)
-            computes(t, place, program)
-            healthy(t, place)
-            late(t, place, program)
-            late_killed(t, place, program)
-            starts(t, place)
-            stopped(t, place, program)
-            missing(t, place, program)
-            without(t, place, program)
+            program = place.patient('stuck.c')
+            of_it = lambda case, **more: functools.partial(case, place=place, **more)
+            t.at_once([of_it(healthy), of_it(starts), *(of_it(case, program=program) for case in (late, late_killed, computes, stopped, missing, without)),
+                       *(of_it(hangs, program=program, what=what) for what in HANGS), *(of_it(same_culprits, program=program, what=what) for what in CORES)])
     t.end()
 
 

@@ -115,6 +115,11 @@ class Place:
                 os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.dir, ignore_errors=True)
 
+    def patient(self, source, *flags):
+        """One whose ranks hardly need a processor while they wait for long: of those that hang, many can stand beside each other."""
+        return self.compile(source, PROGRAMS + '/patient.c', '-ldl', '-Wl,--export-dynamic-symbol=sched_yield',
+                            '-Wl,--export-dynamic-symbol=ucp_worker_progress', *flags)
+
     def compile(self, source, *flags):
         program = '%s/%s' % (self.dir, os.path.basename(source).split('.')[0])
         compiler = {'c': 'mpicc', 'cc': 'mpicxx'}.get(source.split('.')[-1], 'mpifort')
@@ -344,9 +349,9 @@ class Tests:
         for method, words in said:
             getattr(self, method)(*words)
 
-    def at_once(self, calls):
-        """Calls with tests of their own, four at any time, of what only waits; what they say comes in their order."""
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    def at_once(self, calls, most=4):
+        """Calls with tests of their own, `most` at any time, of what only waits; what they say comes in their order."""
+        with concurrent.futures.ThreadPoolExecutor(most) as pool:
             for said in pool.map(Kept.of, calls):
                 for method, words in said:
                     getattr(self, method)(*words)
