@@ -1,8 +1,8 @@
 #!/bin/bash
 # check.sh - install what the tests need, build, run all tests, end with one line "N passed, N failed".
 # In: Debian 12, root or sudo.  Out: build-check, build-asan; exit code 0 only when nothing failed.
-# What only compiles runs beside the tests, in time that nobody else wants; sanitizers beside the browser's. Not beside Slurm's:
-# agents and reports of that are of the idle class; nor beside Debian 13's: they time what waits.
+# What measures times comes first, beside what compiles in time that nobody else wants. Then three go beside each other, since most
+# tests wait most of their time: unit and integration tests; Slurm's, the browser's and Debian 13's; what compiles, and what runs with sanitizers.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
@@ -143,9 +143,14 @@ mpi_headers() {
 	if said=$("$REPO/contrib/mpi_headers.sh" "$BUILD/headers"); then export MPI_HEADERS=$BUILD/headers; else step "$said"; fi
 }
 
+# One after the other.
+check_times() {
+	meson_suite times "$BUILD" --suite times
+}
+
 check_meson() {
 	meson_suite unit "$BUILD" --suite unit
-	meson_suite integration "$BUILD" --suite integration
+	meson_suite integration "$BUILD" --suite integration --no-suite times --num-processes $(($(nproc) + 1))
 	[ "$TIER" != soak ] || meson_suite full "$BUILD" --suite full
 	[ "$TIER" != soak ] || meson_suite soak "$BUILD" --suite soak
 }
@@ -170,6 +175,7 @@ slurm_soak() {
 # Build, tracer and ten claims of Slurm in a root of Debian 13; skipped with its reason where none can be made.
 check_debian13() {
 	step "the same on Debian 13"
+	flock "$BUILD/debian13.lock" true # until it is built
 	script_suite debian13 "$REPO/contrib/check_on.sh" trixie
 }
 
@@ -214,6 +220,13 @@ packages_trace() { # DIRECTORY
 
 check_browser() {
 	meson_suite browser "$BUILD" --suite browser
+}
+
+# What is a machine of its own, one after the other: clusters, browsers, another Debian.
+check_others() {
+	check_slurm
+	check_browser
+	check_debian13
 }
 
 check_scripts() {
@@ -273,14 +286,25 @@ source_checks() {
 	claim 10 "every release names the acquire that is its partner" "$REPO/contrib/check_partners.py"
 }
 
-# Tests that wait leave more than half of two processors; this takes what is left, and never a processor from them (sched(7),
-# SCHED_IDLE). No test is in it: in that class one may get nothing for longer than its time limit. What cannot be built on Debian 13 is said
-# when its tests are to run.
+# Never takes a processor from tests that measure times (sched(7), SCHED_IDLE). In that class is no test: it may get nothing for longer than
+# its time limit. What cannot be built on Debian 13 is said when its tests are to run.
 what_compiles() {
-	chrt --idle --pid 0 "$BASHPID" >>"$LOG" 2>&1 || renice -n 19 -p "$BASHPID" >>"$LOG" 2>&1 || true
+	chrt --idle --pid 0 "$BASHPID" >>"$LOG" 2>&1 || true
+	flock "$BUILD/debian13.lock" "$REPO/contrib/check_on.sh" trixie build >"$BUILD/debian13_build.log" 2>&1 || true
 	build_sanitizers
 	check_scripts
-	"$REPO/contrib/check_on.sh" trixie build >"$BUILD/debian13_build.log" 2>&1 || true
+	while [[ $(chrt --pid "$BASHPID") == *SCHED_IDLE* ]]; do sleep 1; done
+	check_sanitizers
+}
+
+# What has begun is as all else: beside tests that compute it would get nothing. First a process, then what it has started.
+leave_idle_class() { # PID...
+	local pid
+	for pid in "$@"; do
+		as_root chrt --other --all-tasks --pid 0 "$pid" >>"$LOG" 2>&1 || true # it has ended
+		# shellcheck disable=SC2046  # words
+		leave_idle_class $(pgrep -P "$pid")
+	done
 }
 
 # begin FUNCTION...: each in a shell and process group of its own, which ends with this one.
@@ -321,7 +345,7 @@ main() {
 	: >"$LOG"
 	: >"$COUNTS"
 	# shellcheck disable=SC2046  # words
-	install_packages "${PACKAGES[@]}" mmdebstrap libcriterion-dev gfortran mpich libmpich-dev python3-mpi4py chromium shellcheck strace gdb \
+	install_packages "${PACKAGES[@]}" ccache mmdebstrap libcriterion-dev gfortran mpich libmpich-dev python3-mpi4py chromium shellcheck strace gdb \
 		libopen-trace-format2-dev otf2-tools python3-otf2 libsqlite3-dev nettle-dev protobuf-compiler python3-protobuf python3-numpy \
 		git clang-format clang-tidy python3-jsonschema valgrind mandoc clickhouse-client slurmdbd mariadb-server-core mariadb-client-core btrfs-progs \
 		hpcc lammps netpipe-openmpi netpipe-mpich2 scalapack-mpi-test $(node_packages)
@@ -329,16 +353,13 @@ main() {
 	servers
 	mpi_headers
 	[ "$TIER" = fast ] || begin what_compiles
-	check_meson
+	check_times
 	if [ "$TIER" != fast ]; then
-		check_slurm
-		step "waiting for what compiles"
-		end
-		begin check_sanitizers
-		check_browser
-		end
-		check_debian13
+		leave_idle_class "${!BESIDE[@]}"
+		begin check_others
 	fi
+	check_meson
+	[ "$TIER" = fast ] || end
 	[ "$TIER" != soak ] || check_packages
 	summary
 }
