@@ -1,6 +1,6 @@
-/* patient.c - linked into a program of the tests: who waits in MPI for long sleeps in between, so that ranks that hang leave their
- * processors to others. Where nothing came Open MPI calls sched_yield() (mpi_yield_when_idle), MPICH with UCX ucp_worker_progress();
- * another MPI spins as ever. */
+/* patient.c - linked into a program of the tests: who waits in MPI for long sleeps in between, so that ranks that hang
+ * leave their processors to others. Where nothing came Open MPI calls sched_yield() (mpi_yield_when_idle), MPICH with
+ * UCX ucp_worker_progress(); another MPI spins as ever. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
