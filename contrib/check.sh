@@ -2,7 +2,7 @@
 # check.sh - install what the tests need, build, run all tests, end with one line "N passed, N failed".
 # In: Debian 12, root or sudo.  Out: build-check, build-asan; exit code 0 only when nothing failed.
 # What measures times comes first, beside what compiles in time that nobody else wants. Then three go beside each other, since most
-# tests wait most of their time: unit and integration tests; Slurm's, the browser's and Debian 13's; what compiles, and what runs with sanitizers.
+# tests wait most of their time: unit and integration tests; Slurm's and Debian 13's; what compiles, sanitizers and the browser's.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
@@ -223,10 +223,9 @@ check_browser() {
 	meson_suite browser "$BUILD" --suite browser
 }
 
-# What is a machine of its own, one after the other: clusters, browsers, another Debian.
-check_others() {
+# One after the other: both have clusters.
+check_machines() {
 	check_slurm
-	check_browser
 	check_debian13
 }
 
@@ -289,13 +288,14 @@ source_checks() {
 
 # Never takes a processor from tests that measure times (sched(7), SCHED_IDLE). In that class is no test: it may get nothing for longer than
 # its time limit. What cannot be built on Debian 13 is said when its tests are to run.
-what_compiles() {
+compile_and_check() {
 	chrt --idle --pid 0 "$BASHPID" >>"$LOG" 2>&1 || true
 	flock "$BUILD/debian13.lock" "$REPO/contrib/check_on.sh" trixie build >"$BUILD/debian13_build.log" 2>&1 || true
 	build_sanitizers
 	check_scripts
 	while [[ $(chrt --pid "$BASHPID") == *SCHED_IDLE* ]]; do sleep 1; done
 	check_sanitizers
+	check_browser
 }
 
 # What has begun is as all else: beside tests that compute it would get nothing. First a process, then what it has started.
@@ -353,11 +353,11 @@ main() {
 	build
 	servers
 	mpi_headers
-	[ "$TIER" = fast ] || begin what_compiles
+	[ "$TIER" = fast ] || begin compile_and_check
 	check_times
 	if [ "$TIER" != fast ]; then
 		leave_idle_class "${!BESIDE[@]}"
-		begin check_others
+		begin check_machines
 	fi
 	check_meson
 	[ "$TIER" = fast ] || end

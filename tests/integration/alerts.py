@@ -155,7 +155,7 @@ def main():
     with contextlib.ExitStack() as places:
         cases = []
         for place in [places.enter_context(Place(flavour)) for flavour in FLAVOURS]:
-            patient = place.patient('stuck.c')
+            patient = place.compile('stuck.c', waits='asleep')
             os.rename(patient, patient + '-patient')
             spins = place.compile('stuck.c') if place.flavour == 'openmpi' else patient + '-patient' # see busy()
             programs = {hangs: spins, computes: patient + '-patient', stopped: patient + '-patient'}

@@ -168,7 +168,7 @@ def main():
     t = Tests()
     for flavour in FLAVOURS:
         with Place(flavour) as place:
-            program = place.patient('stuck.c')
+            program = place.compile('stuck.c', waits='asleep')
             # Open MPI 4's mpirun may stay for ever when a terminal's SIGINT ends ranks in MPI_Finalize before it does
             second = signal.SIGINT if flavour == 'mpich' else signal.SIGTERM
             t.at_once((functools.partial(stands, place=place, program=program, kind=kind, level=level, how=how) for kind in sys.argv[1:] or KINDS

@@ -150,7 +150,7 @@ def computes(t, place, program):
 
 def healthy(t, place):
     """Seconds of computing by turns, all others in a barrier: not once stuck."""
-    program = place.patient('long_turns.c')
+    program = place.compile('long_turns.c', waits='asleep')
     looks = []
     with Running(place, 'healthy', program) as out:
         until(lambda: now(out)[1])
@@ -243,7 +243,7 @@ def main():
     t = Tests()
     for flavour in FLAVOURS:
         with Place(flavour) as place:
-            program = place.patient('stuck.c')
+            program = place.compile('stuck.c', waits='asleep')
             of_it = lambda case, **more: functools.partial(case, place=place, **more)
             t.at_once([of_it(healthy), of_it(starts), *(of_it(case, program=program) for case in (late, late_killed, computes, stopped, missing, without)),
                        *(of_it(hangs, program=program, what=what) for what in HANGS), *(of_it(same_culprits, program=program, what=what) for what in CORES)])

@@ -1,12 +1,16 @@
-/* patient.c - linked into a program of the tests: who waits in MPI for long sleeps in between, so that ranks that hang
- * leave their processors to others. Where nothing came Open MPI calls sched_yield() (mpi_yield_when_idle), MPICH with
- * UCX ucp_worker_progress(); another MPI spins as ever. */
+/* patient.c - linked into programs of the tests: who waits in MPI gives way to others. Where nothing came MPICH with UCX
+ * calls ucp_worker_progress() again and again, and keeps its processor from the rank that it waits for: here it yields, as
+ * Open MPI does by itself (mpi_yield_when_idle: sched_yield()). With -DSLEEPS, who waits for long sleeps in between, so
+ * that many that hang can stand beside each other. Another MPI waits as ever. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
-#define SPINS 2000 /* so often at first, as ever */
+#define SPINS 100
+#define SPINS_AWAKE 2000
 #define NAP_NS 2000000
 #define APART_NS 1000000000 /* polls of one wait come faster, however busy the machine is */
 
@@ -19,23 +23,35 @@ static void nothing_came(void)
 	int64_t now = t.tv_sec * 1000000000LL + t.tv_nsec;
 	spins = now - last < APART_NS ? spins + 1 : 0;
 	last = now;
-	if (spins > SPINS)
+	if (spins > SPINS_AWAKE)
 		nanosleep(&nap, NULL);
+	else
+		syscall(SYS_sched_yield);
 }
 
+#ifdef SLEEPS
 int sched_yield(void)
 {
 	nothing_came();
 	return 0;
 }
+#endif
 
 unsigned ucp_worker_progress(void *worker)
 {
 	static unsigned (*next)(void *);
+	static __thread unsigned spins;
 	if (next == NULL)
 		next = (unsigned (*)(void *))dlsym(RTLD_NEXT, "ucp_worker_progress");
 	unsigned events = next(worker);
-	if (events == 0)
+	spins = events == 0 ? spins + 1 : 0;
+#ifdef SLEEPS
+	if (spins > SPINS)
 		nothing_came();
+#else
+	(void)nothing_came;
+	if (spins > SPINS)
+		syscall(SYS_sched_yield);
+#endif
 	return events;
 }
