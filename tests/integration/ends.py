@@ -171,8 +171,8 @@ def main():
             program = place.compile('stuck.c', waits='asleep')
             # Open MPI 4's mpirun may stay for ever when a terminal's SIGINT ends ranks in MPI_Finalize before it does
             second = signal.SIGINT if flavour == 'mpich' else signal.SIGTERM
-            t.at_once((functools.partial(stands, place=place, program=program, kind=kind, level=level, how=how) for kind in sys.argv[1:] or KINDS
-                       for level, how in (('events', signal.SIGTERM), ('profile', second), ('paused', signal.SIGTERM))[:3 if kind in PAUSED else 2]), most=8)
+            t.at_once(functools.partial(stands, place=place, program=program, kind=kind, level=level, how=how) for kind in sys.argv[1:] or KINDS
+                      for level, how in (('events', signal.SIGTERM), ('profile', second), ('paused', signal.SIGTERM))[:3 if kind in PAUSED else 2])
             of_slurm(t, place, program)
             starts(t, place, place.compile('stuck_start.c'))
     t.end()
