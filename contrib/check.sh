@@ -150,8 +150,8 @@ check_times() {
 }
 
 check_meson() {
-	meson_suite unit "$BUILD" --suite unit
-	meson_suite integration "$BUILD" --suite integration --no-suite times --num-processes $(($(nproc) + 1))
+	meson_suite unit "$BUILD" --suite unit -t 3
+	meson_suite integration "$BUILD" --suite integration --no-suite times -t 2 --num-processes $(($(nproc) + 1))
 	[ "$TIER" != soak ] || meson_suite full "$BUILD" --suite full
 	[ "$TIER" != soak ] || meson_suite soak "$BUILD" --suite soak
 }
@@ -220,7 +220,7 @@ packages_trace() { # DIRECTORY
 }
 
 check_browser() {
-	meson_suite browser "$BUILD" --suite browser
+	meson_suite browser "$BUILD" --suite browser -t 2
 }
 
 # One after the other: both have clusters.
