@@ -1,7 +1,7 @@
-/* patient.c - linked into programs of the tests: who waits in MPI gives way to others. Where nothing came MPICH with UCX
- * calls ucp_worker_progress() again and again, and keeps its processor from the rank that it waits for: here it yields, as
- * Open MPI does by itself (mpi_yield_when_idle: sched_yield()). With -DSLEEPS, who waits for long sleeps in between, so
- * that many that hang can stand beside each other. Another MPI waits as ever. */
+/* patient.c - linked into programs of the tests: who waits in MPI gives way to others. Where nothing came MPICH with
+ * UCX calls ucp_worker_progress() again and again, and keeps its processor from the rank that it waits for: here it
+ * yields, as Open MPI does by itself (mpi_yield_when_idle: sched_yield()). With -DSLEEPS, who waits for long sleeps in
+ * between, so that many that hang can stand beside each other. Another MPI waits as ever. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
