@@ -1,8 +1,9 @@
 #!/bin/bash
 # check.sh - install what the tests need, build, run all tests, end with one line "N passed, N failed".
 # In: Debian 12, root or sudo.  Out: build-check, build-asan; exit code 0 only when nothing failed.
-# What only compiles runs beside the tests, in time that nobody else wants; sanitizers beside the browser's. Not beside Slurm's:
-# agents and reports of that are of the idle class; nor beside Debian 13's: they time what waits.
+# What measures times comes first, beside what compiles in time that nobody else wants. Then two go beside each other: unit and
+# integration tests; what compiles, sanitizers and the browser's. Slurm's and Debian 13's come alone: agents and reports of these are of
+# the idle class.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
@@ -11,7 +12,8 @@ ASAN=$REPO/build-asan
 LOG=$BUILD/check.log
 PREFIX=/opt/mpitrace-check
 TIER=full
-COMPILES=(--buildtype=debug -Doptimization=1) # a little longer than without optimisation; what is tested runs in half the time
+# A little longer than without optimisation; what is tested runs in half the time. Not --buildtype: where a directory is there, it means -O0.
+COMPILES=(-Ddebug=true -Doptimization=1)
 COUNTS=$BUILD/counts # of each suite: passed, failed, skipped, name
 
 usage() {
@@ -143,9 +145,14 @@ mpi_headers() {
 	if said=$("$REPO/contrib/mpi_headers.sh" "$BUILD/headers"); then export MPI_HEADERS=$BUILD/headers; else step "$said"; fi
 }
 
+# One after the other.
+check_times() {
+	meson_suite times "$BUILD" --suite times
+}
+
 check_meson() {
-	meson_suite unit "$BUILD" --suite unit
-	meson_suite integration "$BUILD" --suite integration
+	meson_suite unit "$BUILD" --suite unit -t 3
+	meson_suite integration "$BUILD" --suite integration --no-suite times -t 2 --num-processes $(($(nproc) + 1))
 	[ "$TIER" != soak ] || meson_suite full "$BUILD" --suite full
 	[ "$TIER" != soak ] || meson_suite soak "$BUILD" --suite soak
 }
@@ -213,7 +220,7 @@ packages_trace() { # DIRECTORY
 }
 
 check_browser() {
-	meson_suite browser "$BUILD" --suite browser
+	meson_suite browser "$BUILD" --suite browser -t 2
 }
 
 check_scripts() {
@@ -273,14 +280,26 @@ source_checks() {
 	claim 10 "every release names the acquire that is its partner" "$REPO/contrib/check_partners.py"
 }
 
-# Tests that wait leave more than half of two processors; this takes what is left, and never a processor from them (sched(7),
-# SCHED_IDLE). No test is in it: in that class one may get nothing for longer than its time limit. What cannot be built on Debian 13 is said
-# when its tests are to run.
-what_compiles() {
-	chrt --idle --pid 0 "$BASHPID" >>"$LOG" 2>&1 || renice -n 19 -p "$BASHPID" >>"$LOG" 2>&1 || true
+# Never takes a processor from tests that measure times (sched(7), SCHED_IDLE). In that class is no test: it may get nothing for longer than
+# its time limit. What cannot be built on Debian 13 is said when its tests are to run.
+compile_and_check() {
+	chrt --idle --pid 0 "$BASHPID" >>"$LOG" 2>&1 || true
+	"$REPO/contrib/check_on.sh" trixie build >"$BUILD/debian13_build.log" 2>&1 || true
 	build_sanitizers
 	check_scripts
-	"$REPO/contrib/check_on.sh" trixie build >"$BUILD/debian13_build.log" 2>&1 || true
+	while [[ $(chrt --pid "$BASHPID") == *SCHED_IDLE* ]]; do sleep 1; done
+	check_sanitizers
+	check_browser
+}
+
+# What has begun is as all else: beside tests that compute it would get nothing. First a process, then what it has started.
+leave_idle_class() { # PID...
+	local pid
+	for pid in "$@"; do
+		as_root chrt --other --all-tasks --pid 0 "$pid" >>"$LOG" 2>&1 || true # it has ended
+		# shellcheck disable=SC2046  # words
+		leave_idle_class $(pgrep -P "$pid")
+	done
 }
 
 # begin FUNCTION...: each in a shell and process group of its own, which ends with this one.
@@ -321,22 +340,21 @@ main() {
 	: >"$LOG"
 	: >"$COUNTS"
 	# shellcheck disable=SC2046  # words
-	install_packages "${PACKAGES[@]}" mmdebstrap libcriterion-dev gfortran mpich libmpich-dev python3-mpi4py chromium shellcheck strace gdb \
+	install_packages "${PACKAGES[@]}" ccache mmdebstrap libcriterion-dev gfortran mpich libmpich-dev python3-mpi4py chromium shellcheck strace gdb \
 		libopen-trace-format2-dev otf2-tools python3-otf2 libsqlite3-dev nettle-dev protobuf-compiler python3-protobuf python3-numpy \
 		git clang-format clang-tidy python3-jsonschema valgrind mandoc clickhouse-client slurmdbd mariadb-server-core mariadb-client-core btrfs-progs \
 		hpcc lammps netpipe-openmpi netpipe-mpich2 scalapack-mpi-test $(node_packages)
 	build
 	servers
 	mpi_headers
-	[ "$TIER" = fast ] || begin what_compiles
+	[ "$TIER" = fast ] || begin compile_and_check
+	check_times
+	[ "$TIER" = fast ] || leave_idle_class "${!BESIDE[@]}"
 	check_meson
 	if [ "$TIER" != fast ]; then
+		step "waiting for what compiles, sanitizers and browser"
+		end
 		check_slurm
-		step "waiting for what compiles"
-		end
-		begin check_sanitizers
-		check_browser
-		end
 		check_debian13
 	fi
 	[ "$TIER" != soak ] || check_packages

@@ -14,7 +14,7 @@ SLOWER=1 # how many times longer than here a test may take
 MEMORY_PER_CPU=100 # MiB of a job in the private cluster; an emulator needs some, too
 COMPILER=() # the environment that names it, when it is not the root's own
 # What the tests below need beside what building does.
-MORE=(ca-certificates mount procps strace git hpcc gfortran mpich libmpich-dev libcriterion-dev libsqlite3-dev nettle-dev libopen-trace-format2-dev
+MORE=(ca-certificates ccache mount procps strace git hpcc gfortran mpich libmpich-dev libcriterion-dev libsqlite3-dev nettle-dev libopen-trace-format2-dev
 	python3-mpi4py python3-jsonschema python3-numpy nodejs npm)
 # What shows soonest that another MPI, Slurm or compiler differs: the tracer's truths, and each way to start and to end under Slurm.
 TRACER=(symbols counts abi opens names worlds hard deaths kills mistakes multiple rma behaviour)
@@ -135,7 +135,7 @@ make_root() {
 	as_root touch "$ROOT/.made"
 }
 
-# inside CMD...: run it in the root, in /src: a copy-free view of this repository, with builds of its own.
+# inside CMD...: run it in the root, in /src: a copy-free view of this repository, with builds of its own, and this machine's ccache.
 # shellcheck disable=SC2016  # the inner shell expands
 inside() {
 	as_root unshare --mount --propagation private bash -c '
@@ -149,6 +149,8 @@ inside() {
 		mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 		mkdir -p "$root/src" "$root/outside"
 		mount --bind "$repo" "$root/src"
+		mkdir -p /root/.cache/ccache "$root/root/.cache/ccache"
+		mount --bind /root/.cache/ccache "$root/root/.cache/ccache"
 		cd "$root"
 		pivot_root . outside
 		umount -l /outside

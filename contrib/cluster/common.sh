@@ -5,7 +5,7 @@
 # $ID, and every process it has lives in one of these namespaces. That is how `down` knows what is ours.
 set -euo pipefail
 
-HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+HERE=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 REPO=$(cd "$HERE/../.." && pwd)
 STATE=/run/mpitrace-cluster
 NODES=4
@@ -154,7 +154,8 @@ start() {
 
 # Debian's files are slurmd-wlm and slurmctld-wlm, behind links: newer ones have these names once they were told to reconfigure.
 is_daemon() { # PID NAME
-	[[ "$(cat "/proc/$1/comm" 2>/dev/null)" =~ ^"$2"(-wlm)?$ ]]
+	local name
+	{ read -r name <"/proc/$1/comm"; } 2>/dev/null && [[ $name =~ ^"$2"(-wlm)?$ ]]
 }
 
 # Slurm's part of a host.

@@ -152,10 +152,15 @@ def stopped(t, place, program):
 
 def main():
     t = Tests()
-    for flavour in FLAVOURS:
-        with Place(flavour) as place:
-            program = place.compile('stuck.c')
-            t.at_once([functools.partial(case, place=place, program=program) for case in (hangs, computes, stopped)])
+    with contextlib.ExitStack() as places:
+        cases = []
+        for place in [places.enter_context(Place(flavour)) for flavour in FLAVOURS]:
+            patient = place.compile('stuck.c', waits='asleep')
+            os.rename(patient, patient + '-patient')
+            spins = place.compile('stuck.c') if place.flavour == 'openmpi' else patient + '-patient' # see busy()
+            programs = {hangs: spins, computes: patient + '-patient', stopped: patient + '-patient'}
+            cases += [functools.partial(case, place=place, program=program) for case, program in programs.items()]
+        t.at_once(cases, most=len(cases))
     t.end()
 
 

@@ -62,10 +62,11 @@ class Hung:
 
     def wait_until_it_stands(self, run, began, resting):
         """How long it has stood, by the samples; and because of whom."""
-        self.cores = []
+        self.cores, raised = [], []
         while time.monotonic() < began + TIMEOUT:
-            time.sleep(0.1)
-            for pid in agents_of(run):
+            time.sleep(0.2)
+            raised = raised or list(agents_of(run))
+            for pid in raised:
                 raise_agent(pid)
             look = subprocess.run([MPITRACE, 'live', self.mpic, '--once', '--json'], capture_output=True, check=False)
             with contextlib.suppress(ValueError):
@@ -167,7 +168,7 @@ def main():
     t = Tests()
     for flavour in FLAVOURS:
         with Place(flavour) as place:
-            program = place.compile('stuck.c')
+            program = place.compile('stuck.c', waits='asleep')
             # Open MPI 4's mpirun may stay for ever when a terminal's SIGINT ends ranks in MPI_Finalize before it does
             second = signal.SIGINT if flavour == 'mpich' else signal.SIGTERM
             t.at_once(functools.partial(stands, place=place, program=program, kind=kind, level=level, how=how) for kind in sys.argv[1:] or KINDS

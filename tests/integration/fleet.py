@@ -280,6 +280,7 @@ def killed(t, place):
         while not os.path.exists(db + '-wal') or os.path.getsize(db + '-wal') < after:
             if p.poll() is not None or time.monotonic() > deadline:
                 break
+            time.sleep(0.0003)
         p.send_signal(signal.SIGKILL)
         p.wait()
         if os.path.exists(db) and os.path.getsize(db) > 0:

@@ -160,7 +160,7 @@ def main():
     t = Tests()
     for flavour in FLAVOURS:
         with Place(flavour) as place:
-            counts, stuck = place.compile('killed.c'), place.compile('stuck.c')
+            counts, stuck = place.compile('killed.c'), place.compile('stuck.c', waits='asleep')
             killed(t, place, counts, 'events')
             killed(t, place, counts, 'profile', env={'MPITRACE_MODE': 'profile'})
             killed(t, place, counts, 'budget spent', budget=1)

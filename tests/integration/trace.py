@@ -115,12 +115,20 @@ class Place:
                 os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.dir, ignore_errors=True)
 
-    def compile(self, source, *flags):
+    def compile(self, source, *flags, waits=None):
+        """What its ranks do while they wait, tests/programs/patient.c says: with waits='asleep' many that hang can stand beside each other."""
         program = '%s/%s' % (self.dir, os.path.basename(source).split('.')[0])
         compiler = {'c': 'mpicc', 'cc': 'mpicxx'}.get(source.split('.')[-1], 'mpifort')
         subprocess.run(['%s.%s' % (compiler, self.flavour), '-g', '-O1', '-w', '-o', program, PROGRAMS + '/' + source,
-                        *flags], check=True)
+                        *(self.patience(program, waits) if '-shared' not in flags else []), *flags], check=True)
         return program
+
+    def patience(self, program, waits):
+        if waits is None and self.flavour != 'mpich':
+            return []
+        where = program + '-patient.o'
+        subprocess.run(['gcc', '-g', '-O1', '-c', '-o', where, PROGRAMS + '/patient.c', *(['-DSLEEPS'] if waits else [])], check=True)
+        return [where, '-ldl', *('-Wl,--export-dynamic-symbol=' + name for name in ('sched_yield', 'ucp_worker_progress'))]
 
     def plain(self, ranks, program, *args, **env):
         return launched(['mpirun', '-n', str(ranks), program, *args], dict(self.env, **env), self.dir)
@@ -344,9 +352,9 @@ class Tests:
         for method, words in said:
             getattr(self, method)(*words)
 
-    def at_once(self, calls):
-        """Calls with tests of their own, four at any time, of what only waits; what they say comes in their order."""
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    def at_once(self, calls, most=4):
+        """Calls with tests of their own, `most` at any time, of what only waits; what they say comes in their order."""
+        with concurrent.futures.ThreadPoolExecutor(most) as pool:
             for said in pool.map(Kept.of, calls):
                 for method, words in said:
                     getattr(self, method)(*words)

@@ -267,7 +267,7 @@ a_broken_installation_is_said_once_and_only_to_who_asked() {
 a_spool_where_slurmd_keeps_its_own_is_refused() {
 	with_plugin_arguments spool_fs=none as_user srun -w n1 -n1 --mpitrace "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
 	contains "$CASE_DIR/err" "the file system that slurmd needs" || return
-	with_plugin_arguments "spool_fs=none spool_shared=yes" as_user srun -w n1 -n1 --mpitrace "$RING" 5 >/dev/null 2>&1 || fails "srun: $?" || return
+	with_plugin_arguments "spool_fs=none spool_shared=yes report_seconds=300" as_user srun -w n1 -n1 --mpitrace "$RING" 5 >/dev/null 2>&1 || fails "srun: $?" || return
 	has_report 0 || fails "no report with spool_shared=yes"
 }
 
