@@ -130,7 +130,7 @@ void read_columns(struct mpix_file *f)
 	const struct mpix_entry *meta = mpix_find(f, MPIX_META, 0, 0);
 	fuzz_check(own != NULL && meta != NULL);
 	own->fd = -1;
-	own->super = f->super;
+	own->super.version = f->super.version;
 	const struct given g = {f, own};
 	if (chunk(&g, meta, NULL, &t) == 0)
 		for (uint32_t i = 0; i < f->super.entries; i++)
