@@ -78,6 +78,7 @@ export class Columns {
 }
 
 async function compile(): Promise<WebAssembly.Module> {
+  if (!('WebAssembly' in globalThis)) throw new Error('This browser runs no WebAssembly, by which traces are read.');
   const stream = new DecompressionStream('deflate-raw');
   const writer = stream.writable.getWriter();
   const written = writer.write(packed as BufferSource).then(() => writer.close());
@@ -87,13 +88,18 @@ async function compile(): Promise<WebAssembly.Module> {
 
 let compiled: Promise<WebAssembly.Module> | null = null;
 
+/** Compile it while it is being found out what to open. */
+export function prepareReader(): Promise<WebAssembly.Module> {
+  compiled ??= compile();
+  return compiled;
+}
+
 /** Of one trace: it remembers its description. */
 export class Reader {
   private constructor(private readonly to: Exports) {}
 
   static async create(): Promise<Reader> {
-    compiled ??= compile();
-    const { exports } = await WebAssembly.instantiate(await compiled);
+    const { exports } = await WebAssembly.instantiate(await prepareReader());
     return new Reader(exports as unknown as Exports);
   }
 
