@@ -72,8 +72,8 @@ int mpix_columns_links(struct mpix_file *f, const struct mpix_entry *x, struct c
 int mpix_columns_waits(struct mpix_file *f, const struct mpix_entry *x, struct cursor c, struct mpix_table *t);
 /* TOP, and MESSAGES of version 1: five times f64, bytes f64 · src, dst u32 · tag i32 · comm u32 · call sites i32. */
 int mpix_columns_messages(const struct mpix_file *f, struct cursor c, struct mpix_table *t);
-/* SAMPLES: number, samples f64 · lane u32 · known u8 · on a processor, ready, resident f64 · first cell and one more u32.
- * Of cells: op u16 · call site f64, -1 none · calls, ticks, bytes, waited f64. */
+/* SAMPLES: number, samples f64 · lane u32 · known u8 · on a processor, ready, resident f64 · first cell and one more
+ * u32. Of cells: op u16 · call site f64, -1 none · calls, ticks, bytes, waited f64. */
 int mpix_columns_sample(const struct mpix_file *f, const struct mpix_entry *x, struct cursor c, struct mpix_table *t);
 /* FLOW: src u32 · dst u32 · messages f64 · bytes f64. */
 int mpix_columns_flow(const struct mpix_file *f, struct cursor c, struct mpix_table *t);

@@ -1,4 +1,4 @@
-/* read_columns.c - see read_mpix.h: what the viewer's reader makes of the same chunks, as the viewer gives them to it. */
+/* read_columns.c - see read_mpix.h: what the viewer's reader makes of the chunks, given to it as the viewer does. */
 #include "tests/fuzz/read_mpix.h"
 
 #include "format/mpix_columns.h"
