@@ -1,6 +1,6 @@
 /* mpix_columns.h - what one chunk says as columns of numbers, for who has arrays and no structs: the viewer, whose
- * reader this is (reports/viewer/reader). In: the bytes of a chunk, believed in nothing.  Out: arrays, in the order that
- * stands at each function. Private to format/mpix_*.c, the viewer's reader and what tests them.
+ * reader this is (reports/viewer/reader). In: the bytes of a chunk, believed in nothing.  Out: arrays, in the order
+ * that stands at each function. Private to format/mpix_*.c, the viewer's reader and what tests them.
  *
  * All return 0; -EBADMSG: the chunk contradicts itself; -ERANGE: a number in it is beyond those that a double holds
  * exactly; -ENOMEM. mpix_table_done() frees, also after a failure. */
@@ -61,12 +61,12 @@ int mpix_columns_signatures(const struct mpix_file *f, uint32_t group, struct cu
  * clocks are f's. */
 int mpix_columns_events(struct mpix_file *f, const struct mpix_entry *x, uint32_t *first, struct cursor c,
 			struct mpix_table *t);
-/* EVENTS of version 1: start f64 · duration f64 · op u32 · class u8 · call site i32 · comm u32 · thread u32 · peer i32 ·
- * tag i32 · bytes f64 · calls f64 · waited f64. Of segments: rank u32 · carried u8 · events u32. */
+/* EVENTS of version 1: start f64 · duration f64 · op u32 · class u8 · call site i32 · comm u32 · thread u32 · peer i32
+ * · tag i32 · bytes f64 · calls f64 · waited f64. Of segments: rank u32 · carried u8 · events u32. */
 int mpix_columns_events_v1(const struct mpix_file *f, const struct mpix_entry *x, struct cursor c,
 			   struct mpix_table *t);
-/* MESSAGES of version 2: window, lane, index u32 each of the start of the receive, its completion, the start of the send,
- * its completion · signature i32, -1 that of the start. */
+/* MESSAGES of version 2: window, lane, index u32 each of the start of the receive, its completion, the start of the
+ * send, its completion · signature i32, -1 that of the start. */
 int mpix_columns_links(struct mpix_file *f, const struct mpix_entry *x, struct cursor c, struct mpix_table *t);
 /* WAITS: window, lane, index u32 each of the call and of who caused it · state u8 · how u8 · ns f64. */
 int mpix_columns_waits(struct mpix_file *f, const struct mpix_entry *x, struct cursor c, struct mpix_table *t);
