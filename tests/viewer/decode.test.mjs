@@ -5,6 +5,7 @@ import test from 'node:test';
 import { Bytes } from '../../reports/viewer/src/decode/bytes.ts';
 import { crc32c } from '../../reports/viewer/src/decode/crc32c.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
+import { prepareReader } from '../../reports/viewer/src/decode/reader.ts';
 import { PLANES } from '../../reports/viewer/src/decode/tiles.ts';
 import {
   allEvents,
@@ -188,6 +189,22 @@ test('the time that decoding calls takes', async (t) => {
   t.diagnostic(
     `${events} calls, ${(bytes / events).toFixed(2)} bytes each: ${ns.toFixed(1)} ns each, inflated and decoded`,
   );
+});
+
+test('the reader asks nothing of the browser, and a chunk leaves nothing in it', async () => {
+  assert.deepEqual(WebAssembly.Module.imports(await prepareReader()), []);
+  const trace = await open(make(16, 8, 40));
+  const [calls] = entries(trace, Kind.Events);
+  const [messages] = entries(trace, Kind.Messages);
+  const read = async () => {
+    await Promise.all([trace.events(calls), trace.linked(messages)]);
+    for (const e of [calls, messages]) trace.chunks.forget(e);
+  };
+  await read();
+  const { memory } = trace.reader.to;
+  const bytes = memory.buffer.byteLength;
+  for (let i = 0; i < 200; i++) await read();
+  assert.equal(memory.buffer.byteLength, bytes);
 });
 
 test('CRC-32C has the check value of its definition', () => {
