@@ -303,6 +303,6 @@ void check_viewer(struct verdict *v)
 	if (viewer_file(path, sizeof(path)) == 0)
 		verdict_say(v, VERDICT_OK, NULL, "%s", path);
 	else
-		verdict_say(v, VERDICT_WARN, "install nodejs and npm, then build and install again",
+		verdict_say(v, VERDICT_WARN, "install nodejs, npm, clang and lld, then build and install again",
 			    "%s is not there: `mpitrace view` cannot show traces, reports work", path);
 }

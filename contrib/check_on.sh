@@ -15,7 +15,7 @@ MEMORY_PER_CPU=100 # MiB of a job in the private cluster; an emulator needs some
 COMPILER=() # the environment that names it, when it is not the root's own
 # What the tests below need beside what building does.
 MORE=(ca-certificates ccache mount procps strace git hpcc gfortran mpich libmpich-dev libcriterion-dev libsqlite3-dev nettle-dev libopen-trace-format2-dev
-	python3-mpi4py python3-jsonschema python3-numpy nodejs npm)
+	python3-mpi4py python3-jsonschema python3-numpy nodejs npm clang lld)
 # What shows soonest that another MPI, Slurm or compiler differs: the tracer's truths, and each way to start and to end under Slurm.
 TRACER=(symbols counts abi opens names worlds hard deaths kills mistakes multiple rma behaviour)
 SLURM=(srun_of_hpcc_on_four_nodes_leaves_a_report sbatch_with_two_steps_leaves_two_reports salloc_traces_its_srun_steps mpirun_in_a_batch_script_is_one_report_of_all_nodes
@@ -60,7 +60,7 @@ skip() {
 packages() {
 	local without=()
 	case $WHERE in
-	arm64) without=(nodejs npm) ;;
+	arm64) without=(nodejs npm clang lld) ;;
 	noble) without=(mpich libmpich-dev) ;;
 	esac
 	printf '%s\n' "${PACKAGES[@]}" "${MORE[@]}" | grep -vxFf <(printf '%s\n' "${without[@]}") | paste -sd,

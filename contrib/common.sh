@@ -47,9 +47,10 @@ missing_packages() {
 	done
 }
 
-# Node.js may come from elsewhere than Debian, with an npm of its own: then Debian's npm would conflict.
-node_packages() {
+# What builds the viewer. Node.js may come from elsewhere than Debian, with an npm of its own: then Debian's npm would conflict.
+viewer_packages() {
 	command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm
+	echo clang lld
 }
 
 # Install what is missing, without a question. Nothing is asked of the network when all is there.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # deb.sh [DIRECTORY] - builds Debian's packages from a clean copy of what is committed, by contrib/debian; they come to
-# DIRECTORY (build-deb). The viewer is built when node and npm are there and npm gets its packages: VIEWER=disabled does without.
+# DIRECTORY (build-deb). The viewer is built when node, npm, clang and lld are there and npm gets its packages: VIEWER=disabled does without.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 

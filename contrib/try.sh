@@ -215,7 +215,7 @@ main() {
 	mkdir -p "$BUILD"
 	: >"$LOG"
 	# shellcheck disable=SC2046  # words
-	install_packages "${PACKAGES[@]}" hpcc $(node_packages)
+	install_packages "${PACKAGES[@]}" hpcc $(viewer_packages)
 	# shellcheck disable=SC2046  # words
 	install_packages $(mpi_packages)
 	build

@@ -14,7 +14,7 @@ static int rd_f64(struct cursor *c, double *ret_value)
 	return 0;
 }
 
-static int get_knots(struct cursor c, struct mpix_knots *to)
+int mpix_knots_decode(struct cursor c, struct mpix_knots *to)
 {
 	uint32_t n, zero;
 	uint64_t base;
@@ -41,6 +41,13 @@ static int get_knots(struct cursor c, struct mpix_knots *to)
 	return rc < 0 ? -EBADMSG : 0;
 }
 
+double mpix_knots_tick_ns(const struct mpix_knots *k)
+{
+	const struct mpix_clock_knot *first = &k->knots[0], *last = &k->knots[k->n - 1];
+	double mean = k->n > 1 ? (last->ns - first->ns) / (double)(last->tick - first->tick) : 0;
+	return mean > 0 ? mean : first->ns_per_tick;
+}
+
 int mpix_clock_get(struct mpix_file *f, uint32_t lane, const struct mpix_knots **ret_clock, struct error *e)
 {
 	uint32_t clock = f->info.clock_of_lane != NULL ? f->info.clock_of_lane[lane] : 0;
@@ -55,7 +62,7 @@ int mpix_clock_get(struct mpix_file *f, uint32_t lane, const struct mpix_knots *
 	int rc = mpix_read_chunk(f, x, &raw, e);
 	if (rc < 0)
 		return rc;
-	rc = get_knots(cursor_over(raw, x->raw_bytes), to);
+	rc = mpix_knots_decode(cursor_over(raw, x->raw_bytes), to);
 	free(raw);
 	if (rc == 0)
 		return 0;
@@ -74,8 +81,6 @@ int mpix_tick_ns(struct mpix_file *f, uint32_t lane, double *ret_ns, struct erro
 		rc = mpix_clock_get(f, lane, &clock, e);
 	if (rc < 0)
 		return rc;
-	const struct mpix_clock_knot *first = &clock->knots[0], *last = &clock->knots[clock->n - 1];
-	double mean = clock->n > 1 ? (last->ns - first->ns) / (double)(last->tick - first->tick) : 0;
-	*ret_ns = mean > 0 ? mean : first->ns_per_tick;
+	*ret_ns = mpix_knots_tick_ns(clock);
 	return 0;
 }

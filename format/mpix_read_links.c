@@ -243,21 +243,29 @@ static int visit_payload(struct reading *r, struct cursor c, int (*visit)(void *
 	return 0;
 }
 
+int mpix_visit_links(struct mpix_file *f, const struct mpix_entry *x, struct cursor c, bool bare,
+		     int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e)
+{
+	struct reading r = {.f = f, .x = x, .bare = bare};
+	int rc = x->seq < f->shape.windows ? visit_payload(&r, c, visit, context) : -EBADMSG;
+	mpix_memory_done(&r.memory);
+	return rc < 0 && r.inner.text[0] != 0 ? fail(e, rc, "%s", r.inner.text) : rc;
+}
+
 int mpix_visit_messages(struct mpix_file *f, const struct mpix_entry *x, bool bare,
 			int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e)
 {
-	struct reading r = {.f = f, .x = x, .bare = bare};
+	struct error inner = {{0}};
 	uint8_t *raw;
 	if ((uint64_t)x->group * f->shape.group_ranks >= f->info.ranks)
 		return mpix_damaged(f, x, e);
 	int rc = mpix_read_chunk(f, x, &raw, e);
 	if (rc < 0)
 		return rc;
-	rc = visit_payload(&r, cursor_over(raw, x->raw_bytes), visit, context);
+	rc = mpix_visit_links(f, x, cursor_over(raw, x->raw_bytes), bare, visit, context, &inner);
 	free(raw);
-	mpix_memory_done(&r.memory);
-	if (rc < 0 && r.inner.text[0] != 0)
-		return fail(e, rc, "%s", r.inner.text);
+	if (rc < 0 && inner.text[0] != 0)
+		return fail(e, rc, "%s", inner.text);
 	if (rc == -ENOMEM)
 		return fail(e, rc, "%s: out of memory", f->path);
 	return rc == -EBADMSG ? mpix_damaged(f, x, e) : rc;

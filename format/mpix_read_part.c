@@ -39,8 +39,8 @@ static int get_signature(const struct mpix_file *f, struct cursor columns[SIG_CO
 		if (rd_varint(&columns[i], &v[i]) < 0)
 			return -EBADMSG;
 	int64_t peer = v[4] < 2 ? (v[4] == 0 ? -1 : -2) : (int64_t)rank + mpix_unzigzag(v[4] - 2);
-	if (v[0] >= f->info.nops || v[1] >= MPIX_CLASSES || peer < -2 || peer >= RANKS_MAX || v[8] > UINT8_MAX ||
-	    (v[4] >= 2 && peer < 0) || v[4] > 4ull * RANKS_MAX)
+	if (v[0] >= f->info.nops || v[1] >= MPIX_CLASSES || peer < -2 || peer >= f->info.ranks || v[3] > UINT32_MAX ||
+	    v[8] > UINT8_MAX || (v[4] >= 2 && peer < 0) || v[4] > 4ull * RANKS_MAX || v[5] > UINT32_MAX)
 		return -EBADMSG;
 	*ret_sig = (struct mpix_signature){
 		.op = (uint32_t)v[0],
@@ -72,7 +72,7 @@ static int get_counts(const struct mpix_file *f, struct cursor *c, struct mpix_g
 	return 0;
 }
 
-static int get_sigs(const struct mpix_file *f, struct cursor c, struct mpix_group_sigs *s)
+int mpix_sigs_decode(const struct mpix_file *f, struct cursor c, struct mpix_group_sigs *s)
 {
 	struct cursor columns[SIG_COLUMNS];
 	if (get_counts(f, &c, s) < 0 || mpix_split_columns(&c, columns, SIG_COLUMNS) < 0)
@@ -112,7 +112,7 @@ int mpix_sigs_get(struct mpix_file *f, uint32_t group, const struct mpix_group_s
 	if (rc == 0 && x != NULL)
 		rc = mpix_read_chunk(f, x, &raw, e);
 	if (rc == 0 && x != NULL) {
-		rc = get_sigs(f, cursor_over(raw, x->raw_bytes), s);
+		rc = mpix_sigs_decode(f, cursor_over(raw, x->raw_bytes), s);
 		if (rc < 0)
 			rc = rc == -ENOMEM ? fail(e, rc, "%s: out of memory", f->path) : mpix_damaged(f, x, e);
 	}
@@ -284,16 +284,31 @@ static int next_number(struct numbering *n)
 	return 0;
 }
 
-static int take_numbers(struct mpix_memory *m, struct numbering *n, uint32_t index)
+static int take_number(struct decoding *d, uint32_t event, uint32_t comm, uint64_t k)
+{
+	struct mpix_part_data *part = d->part;
+	if (part->numbers_apart) {
+		if (vec_grow(&part->numbers, &part->cap_numbers, part->nnumbers + 1u, sizeof(*part->numbers)) < 0)
+			return -ENOMEM;
+		part->numbers[part->nnumbers++] = (struct mpix_part_number){event, comm, k - 1};
+		return 0;
+	}
+	bool known;
+	struct mpix_memory_slot *slot = mpix_memory_at(&d->f->cache->memory, comm, &known);
+	slot->window = (uint32_t)(k >> 32);
+	slot->index = (uint32_t)k;
+	return 0;
+}
+
+static int take_numbers(struct decoding *d, const struct mpix_part_run *run, struct numbering *n, uint32_t index)
 {
 	while (n->left > 0 && n->index == index) {
 		uint64_t comm, k;
-		bool known;
 		if (rd_varint(&n->c, &comm) < 0 || rd_varint(&n->c, &k) < 0 || comm > UINT32_MAX)
 			return -EBADMSG;
-		struct mpix_memory_slot *slot = mpix_memory_at(m, (uint32_t)comm, &known);
-		slot->window = (uint32_t)(k >> 32);
-		slot->index = (uint32_t)k;
+		int rc = take_number(d, run->first + index, (uint32_t)comm, k);
+		if (rc < 0)
+			return rc;
 		n->left--;
 		if (next_number(n) < 0)
 			return -EBADMSG;
@@ -320,22 +335,25 @@ static int get_run(struct decoding *d, struct mpic_events *it, const struct mpix
 	struct mpix_part_data *part = d->part;
 	struct numbering numbers = {h->numbers, h->nnumbers, 0};
 	struct mpix_memory *m = &d->f->cache->memory;
+	bool counts = h->nnumbers > 0 && !part->numbers_apart;
 	struct mpic_event ev;
 	int rc = enter_lane(d, run->lane);
 	/* room for every communicator that is asked for: those of the entries, and of the events */
-	if (rc == 0 && mpix_memory_begin(m, (size_t)h->nnumbers + run->n) < 0)
+	if (rc == 0 && counts && mpix_memory_begin(m, (size_t)h->nnumbers + run->n) < 0)
 		rc = -ENOMEM;
 	if (rc == 0)
 		rc = next_number(&numbers);
 	it->clock = h->begin_tick;
 	for (uint32_t i = 0; i < run->n && rc == 0; i++) {
 		struct mpix_part_event *to = &part->events[run->first + i];
-		if (mpic_events_next(it, &ev) != 1 || take_numbers(m, &numbers, i) < 0)
+		if (mpic_events_next(it, &ev) != 1)
 			return -EBADMSG;
-		rc = set_event(d, to, ev.sig, ev.enter_tick, ev.exit_tick);
+		rc = take_numbers(d, run, &numbers, i);
+		if (rc == 0)
+			rc = set_event(d, to, ev.sig, ev.enter_tick, ev.exit_tick);
 		if (rc == 0 && ev.nextra > 0)
 			rc = put_words(part, ev.extra, ev.nextra, &to->extra);
-		if (rc == 0 && h->nnumbers > 0 && (part->sigs->sigs[to->sig].flags & MPIX_COLLECTIVE) != 0)
+		if (rc == 0 && counts && (part->sigs->sigs[to->sig].flags & MPIX_COLLECTIVE) != 0)
 			to->number = count_number(m, part->sigs->sigs[to->sig].comm);
 	}
 	return rc == 0 && numbers.left > 0 ? -EBADMSG : rc;
@@ -357,7 +375,7 @@ static int get_runs(struct decoding *d, struct cursor payload)
 	return rc == 0 && cursor_left(&it->extra) > 0 ? -EBADMSG : rc;
 }
 
-static int decode(struct mpix_file *f, struct mpix_part_data *part, struct cursor c, struct error *e)
+int mpix_part_decode(struct mpix_file *f, struct mpix_part_data *part, struct cursor c, struct error *e)
 {
 	struct decoding d = {.f = f, .part = part, .e = e};
 	uint64_t rank = (uint64_t)part->entry->group * f->shape.group_ranks, end = rank + f->shape.group_ranks;
@@ -374,14 +392,19 @@ static int decode(struct mpix_file *f, struct mpix_part_data *part, struct curso
 
 /* ---- keeping ---- */
 
-static void part_free(struct mpix_part_data *p)
+void mpix_part_done(struct mpix_part_data *p)
 {
-	if (p == NULL)
-		return;
 	free(p->events);
 	free(p->runs);
 	free(p->carried);
 	free(p->extras);
+	free(p->numbers);
+}
+
+static void part_free(struct mpix_part_data *p)
+{
+	if (p != NULL)
+		mpix_part_done(p);
 	free(p);
 }
 
@@ -427,7 +450,7 @@ static int load(struct mpix_file *f, const struct mpix_entry *x, struct mpix_par
 		part_free(part);
 		return rc;
 	}
-	rc = decode(f, part, cursor_over(raw, x->raw_bytes), &inner);
+	rc = mpix_part_decode(f, part, cursor_over(raw, x->raw_bytes), &inner);
 	free(raw);
 	if (rc < 0) {
 		part_free(part);
@@ -511,6 +534,13 @@ void mpix_cache_trim(struct mpix_file *f)
 	c->sig_bytes = 0;
 }
 
+void mpix_scratch_done(struct mpix_file *f)
+{
+	mpic_events_done(&f->cache->events);
+	mpix_memory_done(&f->cache->memory);
+	f->cache->events = (struct mpic_events){0};
+}
+
 void mpix_cache_done(struct mpix_file *f)
 {
 	struct mpix_part_cache *c = f->cache;
@@ -526,8 +556,7 @@ void mpix_cache_done(struct mpix_file *f)
 	free(c->parts);
 	free(c->loaded);
 	free(c->sigs);
-	mpic_events_done(&c->events);
-	mpix_memory_done(&c->memory);
+	mpix_scratch_done(f);
 	free(c);
 }
 

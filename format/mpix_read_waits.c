@@ -146,23 +146,30 @@ static int visit_all(struct mpix_file *f, struct reading *r, struct cursor c, st
 	return 0;
 }
 
-int mpix_visit_waits(struct mpix_file *f, const struct mpix_entry *x, struct mpix_asked asked,
-		     int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e)
+int mpix_visit_wait_bytes(struct mpix_file *f, const struct mpix_entry *x, struct cursor c, struct mpix_asked asked,
+			  int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e)
 {
 	struct reading r = {.f = f, .x = x};
 	uint64_t rank = (uint64_t)x->group * f->shape.group_ranks, end = rank + f->shape.group_ranks;
-	struct error inner = {{0}};
-	uint8_t *raw;
-	if (rank >= f->info.ranks)
-		return mpix_damaged(f, x, e);
 	r.first_lane = r.at.lane = f->lanes.first[rank];
 	r.end_lane = f->lanes.first[end < f->info.ranks ? end : f->info.ranks];
+	int rc = x->seq < f->shape.windows ? visit_all(f, &r, c, asked, visit, context, e) : -EBADMSG;
+	mpix_memory_done(&r.memory);
+	return rc;
+}
+
+int mpix_visit_waits(struct mpix_file *f, const struct mpix_entry *x, struct mpix_asked asked,
+		     int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e)
+{
+	struct error inner = {{0}};
+	uint8_t *raw;
+	if ((uint64_t)x->group * f->shape.group_ranks >= f->info.ranks)
+		return mpix_damaged(f, x, e);
 	int rc = mpix_read_chunk(f, x, &raw, e);
 	if (rc < 0)
 		return rc;
-	rc = visit_all(f, &r, cursor_over(raw, x->raw_bytes), asked, visit, context, &inner);
+	rc = mpix_visit_wait_bytes(f, x, cursor_over(raw, x->raw_bytes), asked, visit, context, &inner);
 	free(raw);
-	mpix_memory_done(&r.memory);
 	if (rc < 0 && inner.text[0] != 0)
 		return fail(e, rc, "%s", inner.text);
 	if (rc == -ENOMEM)

@@ -9,7 +9,7 @@
 
 /* What only version 1 says of itself. */
 struct mpix_v1_shape {
-	uint32_t group_ranks;
+	uint32_t group_ranks, flow_ranks, threads;
 	uint64_t segment_ns;
 };
 
@@ -75,17 +75,36 @@ struct mpix_part_carried {
 	struct mpix_part_event event;
 };
 
+/* From event on, parts of collectives on comm have this and the next numbers. */
+struct mpix_part_number {
+	uint32_t event, comm;
+	uint64_t number;
+};
+
 struct mpix_part_data {
 	const struct mpix_entry *entry;
 	struct mpix_part_event *events;
 	struct mpix_part_run *runs;
 	struct mpix_part_carried *carried;
-	uint64_t *extras; /* of each event: how many, then words */
-	uint32_t nevents, nruns, ncarried, nextras;
-	size_t cap_events, cap_runs, cap_carried, cap_extras;
+	uint64_t *extras;		  /* of each event: how many, then words */
+	struct mpix_part_number *numbers; /* with numbers_apart: then those that runs have are in no event */
+	uint32_t nevents, nruns, ncarried, nextras, nnumbers;
+	size_t cap_events, cap_runs, cap_carried, cap_extras, cap_numbers;
+	bool numbers_apart;
 	const struct mpix_group_sigs *sigs;
 	uint64_t used;
 };
+
+/* Signatures of s->group, from the bytes of their chunk; s->first has room for group_ranks + 1. -EBADMSG, -ENOMEM. */
+int mpix_sigs_decode(const struct mpix_file *f, struct cursor c, struct mpix_group_sigs *s);
+/* The calls of part->entry, from the bytes of their chunk, after mpix_cache_begin(). Of part->sigs, what the signatures
+ * are is not asked with numbers_apart. -EBADMSG, -ENOMEM; mpix_part_done() frees, also after a failure. */
+int mpix_part_decode(struct mpix_file *f, struct mpix_part_data *part, struct cursor c, struct error *e);
+void mpix_part_done(struct mpix_part_data *part);
+/* Knots of a CLOCK chunk. -EBADMSG, -ENOMEM; what to->knots points to is to be freed, also after a failure. */
+int mpix_knots_decode(struct cursor c, struct mpix_knots *to);
+/* Over all of the run. */
+double mpix_knots_tick_ns(const struct mpix_knots *k);
 
 /* Before anything below: 0 or -ENOMEM with text. */
 int mpix_cache_begin(struct mpix_file *f, struct error *e);
@@ -103,6 +122,8 @@ int mpix_part_get(struct mpix_file *f, uint32_t group, uint32_t window, const st
 		  struct error *e);
 /* Forget what has not been used for long, so that memory stays bounded. */
 void mpix_cache_trim(struct mpix_file *f);
+/* Working memory, which the next chunk takes anew. */
+void mpix_scratch_done(struct mpix_file *f);
 void mpix_cache_done(struct mpix_file *f);
 /* The event at a position; NULL: there is none. Errors as mpix_part_get(). */
 int mpix_event_at(struct mpix_file *f, const struct mpix_position *at, const struct mpix_part_event **ret_event,
@@ -117,6 +138,9 @@ struct mpix_event mpix_event_of(const struct mpix_part_data *part, const struct 
 /* ---- messages (mpix_read_links.c) ---- */
 
 /* Visit those of one chunk, in the file's order; bare: positions only, without what stands at them. */
+int mpix_visit_links(struct mpix_file *f, const struct mpix_entry *x, struct cursor c, bool bare,
+		     int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e);
+/* The same, the chunk being read first. */
 int mpix_visit_messages(struct mpix_file *f, const struct mpix_entry *x, bool bare,
 			int (*visit)(void *context, const struct mpix_link *link), void *context, struct error *e);
 
@@ -128,13 +152,28 @@ struct mpix_asked {
 	bool bare;
 };
 
-/* Visit those of one chunk. */
+/* Visit those of one chunk, whose bytes are there: -EBADMSG or -ENOMEM without text, or with that of another chunk. */
+int mpix_visit_wait_bytes(struct mpix_file *f, const struct mpix_entry *x, struct cursor c, struct mpix_asked asked,
+			  int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e);
+/* The same, the chunk being read first. */
 int mpix_visit_waits(struct mpix_file *f, const struct mpix_entry *x, struct mpix_asked asked,
 		     int (*visit)(void *context, const struct mpix_wait *wait), void *context, struct error *e);
 
 /* ---- the answers of version 1 ---- */
 
+/* Of the events of a chunk that follow it. */
+struct mpix_v1_segment {
+	uint64_t row, flags, bin, count; /* row: of the group; flags: bit 0 = carried */
+};
+
 int mpix_v1_meta(struct mpix_file *f, struct cursor bytes);
+/* Visit all of one chunk. -EBADMSG, or what visit() said. */
+int mpix_v1_visit_events(const struct mpix_file *f, struct cursor c,
+			 int (*visit)(void *context, const struct mpix_v1_segment *s, const struct mpix_event *event),
+			 void *context);
+/* The messages of a chunk of TOP as well. */
+int mpix_v1_visit_messages(const struct mpix_file *f, struct cursor c,
+			   int (*visit)(void *context, const struct mpix_link *link), void *context);
 int mpix_v1_each_event(struct mpix_file *f, uint32_t rank, int64_t from_ns, int64_t to_ns,
 		       int (*visit)(void *context, const struct mpix_event *event), void *context, struct error *e);
 int mpix_v1_each_message(struct mpix_file *f, int64_t from_ns, int64_t to_ns,

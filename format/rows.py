@@ -170,9 +170,8 @@ def in_semantics(tables, text):
 def in_waits_ts(tables, text):
     rows = tables['waits']
     number = {name: str(i) for i, name in enumerate(rows, 1)}
-    return between(text, 'waits', '\n'.join(['export const WAIT_STATES = [', "  '',", *("  '%s'," % r['title'] for r in rows.values()), '];', *(
-        'const %s = new Set([%s]);' % (name, ', '.join(number[n] for n, r in rows.items() if key in r))
-        for name, key in (('PARTS', 'part of'), ('COLLECTIVES', 'collective')))]))
+    return between(text, 'waits', '\n'.join(['export const WAIT_STATES = [', "  '',", *("  '%s'," % r['title'] for r in rows.values()), '];',
+        'const PARTS = new Set([%s]);' % ', '.join(number[n] for n, r in rows.items() if 'part of' in r)]))
 
 
 def in_efficiencies_ts(tables, text):

@@ -46,6 +46,7 @@ class Mpitrace(MesonPackage):
     depends_on("mpich", type="build", when="+mpich")
     depends_on("node-js@18:", type="build", when="+viewer")
     depends_on("npm", type="build", when="+viewer")
+    depends_on("llvm+clang+lld", type="build", when="+viewer")
 
     conflicts("~openmpi~mpich", msg="a tracer for one MPI library at least")
     conflicts("platform=darwin")

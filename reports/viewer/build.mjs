@@ -1,16 +1,19 @@
 // build.mjs - bundle src/ into one offline HTML file whose policy admits its own script, worker and style and nothing else.
 // The worker's code lies in the page as text, packed; the page makes the worker of it. So does the scene with Three: a page
 // that shows the machine unpacks it and runs it as a script of its own, which the policy knows by its hash.
-// node build.mjs OUT WORKDIR [DEPFILE]: packages are installed in WORKDIR; DEPFILE gets a rule with all files that it is made of.
+// The reader of chunks is in the worker (reader.mjs).
+// node build.mjs OUT WORKDIR READER [DEPFILE]: packages are installed in WORKDIR; READER is the compiled reader; DEPFILE gets a rule with
+// all files that it is made of.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
 import { packages } from './packages.mjs';
+import { withReader } from './reader.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const [out, work, depfile] = process.argv.slice(2, 5).map((path) => resolve(path));
+const [out, work, reader, depfile] = process.argv.slice(2, 6).map((path) => resolve(path));
 
 function hash(text) {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
@@ -19,7 +22,12 @@ function hash(text) {
 async function bundle(esbuild) {
   const options = { bundle: true, minify: true, write: false, metafile: true, legalComments: 'none', target: 'es2022' };
   const script = await esbuild.build({ ...options, entryPoints: [join(here, 'src/main.ts')], format: 'esm' });
-  const worker = await esbuild.build({ ...options, entryPoints: [join(here, 'src/worker.ts')], format: 'iife' });
+  const worker = await esbuild.build({
+    ...options,
+    entryPoints: [join(here, 'src/worker.ts')],
+    format: 'iife',
+    plugins: [withReader(reader)],
+  });
   const style = await esbuild.build({ ...options, entryPoints: [join(here, 'src/style.css')] });
   const scene = await esbuild.build({
     ...options,
@@ -30,14 +38,19 @@ async function bundle(esbuild) {
   });
   const all = [script, worker, style, scene];
   const [a, b, c, d] = all.map((x) => x.outputFiles[0].text.trim());
-  const inputs = new Set(all.flatMap((x) => Object.keys(x.metafile.inputs)));
+  const inputs = new Set(
+    all.flatMap((x) => Object.keys(x.metafile.inputs).filter((path) => !path.startsWith('reader.wasm:'))),
+  );
   return { parts: { script: a, worker: b, style: c, scene: d }, inputs: [...inputs].map((path) => resolve(path)) };
 }
 
 /** As make writes it; the target is named as it was given. */
 function writeDepfile(inputs) {
   const name = (path) => path.replace(/[ #]/g, '\\$&').replaceAll('$', '$$');
-  writeFileSync(depfile, `${name(process.argv[2])}: ${[...inputs, join(here, 'page.html')].map(name).join(' ')}\n`);
+  writeFileSync(
+    depfile,
+    `${name(process.argv[2])}: ${[...inputs, reader, join(here, 'page.html')].map(name).join(' ')}\n`,
+  );
 }
 
 function packed(text) {

@@ -1,12 +1,13 @@
 // imports.mjs - who imports whom in src/. A file knows only folders that stand before its own, and nobody knows itself
-// by way of others; the viewer imports no package but Three, and that in one file only, which loads when it is needed.
+// by way of others; the viewer imports no package but Three, and that in one file only, which loads when it is needed,
+// and the reader of format/.
 import { readFileSync } from 'node:fs';
 import { join, posix, relative } from 'node:path';
 
 /** The way of the data; files of src/ itself come last. */
 export const FOLDERS = ['decode', 'io', 'model', 'layout', 'work', 'draw', 'views', '.'];
 
-const PACKAGES = { 'scene.ts': ['three'] };
+const PACKAGES = { 'scene.ts': ['three'], 'decode/reader.ts': ['reader.wasm'] };
 
 /** Map of every .ts file below `root` to the files it imports; types count as well. A name that is no file stays a name. */
 export function readImports(ts, root) {

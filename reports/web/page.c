@@ -29,11 +29,11 @@ int page_find(struct page *x, struct error *e)
 	char path[PATH_MAX];
 	if (viewer_file(path, sizeof(path)) == 0 && page_file(path, x) == 0)
 		return 0;
-	return fail(
-		e, -ENOENT,
-		"%s is missing: build with node and npm (meson -Dviewer=enabled), or open the file with a viewer.html "
-		"from elsewhere",
-		path);
+	return fail(e, -ENOENT,
+		    "%s is missing: build with node, npm, clang and lld (meson -Dviewer=enabled), or open the file "
+		    "with a viewer.html "
+		    "from elsewhere",
+		    path);
 }
 
 void page_answer(const struct page *p, struct web_answer *ret_answer)

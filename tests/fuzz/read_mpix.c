@@ -89,5 +89,6 @@ void read_mpix(const char *path)
 		told(mpix_window_parts(f, w, see_part, (void *)(uintptr_t)info, &e), &e);
 	}
 	fuzz_check(mpix_analysis(f) != NULL);
+	read_columns(f);
 	mpix_close(f);
 }

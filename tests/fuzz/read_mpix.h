@@ -4,3 +4,5 @@
 #include "format/mpix.h"
 
 void read_mpix(const char *path);
+/* Of an open one, as columns (read_columns.c). */
+void read_columns(struct mpix_file *f);

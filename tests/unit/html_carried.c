@@ -102,12 +102,18 @@ static char *carrying_page(const char *viewer, const char *trace)
 
 Test(html, a_page_carries_a_trace_as_base64_and_allows_hashes_only)
 {
-	char *page = carrying_page(VIEWER("'sha256-aaaa=' 'sha256-bbbb'"), "</script><script>pwned()</script>");
-	cr_expect_not_null(strstr(page, "'sha256-aaaa=' 'sha256-bbbb'; style-src 'sha256-"));
+	char *page = carrying_page(VIEWER("'sha256-aaaa=' 'sha256-bbbb' 'wasm-unsafe-eval'"),
+				   "</script><script>pwned()</script>");
+	cr_expect_not_null(strstr(page, "'sha256-aaaa=' 'sha256-bbbb' 'wasm-unsafe-eval'; style-src 'sha256-"));
 	cr_expect_not_null(strstr(page, ">PC9zY3JpcHQ+PHNjcmlwdD5wd25lZCgpPC9zY3JpcHQ+</script>"));
 	cr_expect_null(strstr(page, "pwned"));
 	free(page);
-	const char *const odd[] = {VIEWER("'unsafe-inline'"), VIEWER("'sha256-aaaa' *"), VIEWER("'sha256-\">'"), "",
+	const char *const odd[] = {VIEWER("'unsafe-inline'"),
+				   VIEWER("'sha256-aaaa' *"),
+				   VIEWER("'sha256-\">'"),
+				   VIEWER("'sha256-aaaa' 'unsafe-eval'"),
+				   VIEWER("'sha256-aaaa''unsafe-inline'"),
+				   "",
 				   "a"};
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		page = carrying_page(odd[i], "trace");

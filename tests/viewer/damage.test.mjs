@@ -80,9 +80,9 @@ const WAIT = 3;
 const BYTES = 8; // and what came to it
 const exact = (row) => row.every((x) => !(Math.abs(x) > Number.MAX_SAFE_INTEGER));
 
-// A number that JavaScript cannot hold is refused here only, and so is a wait state caused by a call that is not there,
-// whose length stands in the file: the C reader does not look for it.
-const HERE_ONLY = /too large|WAITS .* there is no such position|it refers to a call that is not there/;
+// The reader is the same. A number that JavaScript cannot hold is refused here only, and so is a wait state caused by a call that is
+// not there, whose length stands in the file: the program that dumps does not look for it.
+const HERE_ONLY = /too large|it refers to a call that is not there/;
 
 /** Both refuse a file, or what they read is equal. */
 async function sameVerdict(bytes, theirs, what) {

@@ -5,7 +5,7 @@ import { crc32c } from './crc32c';
 export const SUPERBLOCK_BYTES = 64;
 export const ENTRY_BYTES = 56;
 const MAGIC = [0x89, 0x4d, 0x50, 0x49, 0x58, 0x0d, 0x0a, 0x1a];
-export const VERSION = 2; // 1 is read as well (v1.ts)
+export const VERSION = 2; // 1 is read as well
 const TRAILER_BYTES = 16;
 const CHUNKS_MAX = 1 << 22;
 const CHUNK_RAW_MAX = 64 * 2 ** 20;

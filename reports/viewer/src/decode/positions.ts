@@ -1,7 +1,6 @@
 // positions.ts - where calls are: window, lane, index in that lane's run of the window. What refers to calls of other
 // chunks (messages, wait states) does so by columns of these.
-import { Damaged } from './bytes';
-import type { Meta } from './meta';
+import type { Columns } from './reader';
 import { NOWHERE } from './records';
 import type { EventChunk, Segment } from './records';
 
@@ -19,13 +18,8 @@ export function emptyPositions(count: number): Positions {
   };
 }
 
-export function putPosition(p: Positions, i: number, window: number, lane: number, index: number, meta: Meta): void {
-  const lanes = meta.firstLane[meta.ranks]!;
-  const sane = window >= 0 && window < meta.windows && lane >= 0 && lane < lanes && index >= 0 && index < NOWHERE;
-  if (!sane) throw new Damaged('there is no such position');
-  p.window[i] = window;
-  p.lane[i] = lane;
-  p.index[i] = index;
+export function readPositions(c: Columns): Positions {
+  return { window: c.u32(), lane: c.u32(), index: c.u32() };
 }
 
 /** The run of a lane among segments that ascend by lane, carried ones first. */

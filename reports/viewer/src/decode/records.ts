@@ -1,7 +1,8 @@
 // records.ts - what chunks of calls and of messages become, whatever the version of the file: typed arrays.
+import type { Entry } from './layout';
+import type { Reader } from './reader';
 
 export const RECORDS_MAX = 1 << 22; // events or messages of one chunk
-export const CLASSES = 8;
 export const NOWHERE = 0xffffffff; // in place of a window: there is no such event
 
 /** What calls were. */
@@ -119,6 +120,25 @@ export function emptyMessages(count: number): MessageChunk {
 
 export function sparse(index: number[] = [], value: number[] = []): Sparse {
   return { index: Uint32Array.from(index), value: Float64Array.from(value) };
+}
+
+/** The numbers of a column that are not the usual one. */
+export function others(column: Float64Array, usual: number): Sparse {
+  const index: number[] = [];
+  column.forEach((x, i) => void (x !== usual && index.push(i)));
+  return sparse(
+    index,
+    index.map((i) => column[i]!),
+  );
+}
+
+/** Messages with all that is known of them: the largest of a tile; in version 1 all. */
+export function readMessages(reader: Reader, data: Uint8Array, entry: Entry): MessageChunk {
+  const c = reader.chunk(entry, data);
+  const [sendStart, sendEnd, recvStart, completionStart, recvEnd] = [c.f64(), c.f64(), c.f64(), c.f64(), c.f64()];
+  const times = { sendStart, sendEnd, recvStart, completionStart, recvEnd };
+  const what = { bytes: c.f64(), src: c.u32(), dst: c.u32(), tag: c.i32(), comm: c.u32() };
+  return { count: sendStart.length, ...times, ...what, sendCallSite: c.i32(), recvCallSite: c.i32() };
 }
 
 /** The value of event i, or what the others have. */

@@ -35,7 +35,6 @@ function metaOf(log: Log, runtime: number): Meta {
     rowFactor: 2,
     flowOf: new Uint32Array(ranks),
     flowRanks: 0,
-    segmentNs: 0,
     windows: 1,
     threads: 1,
     firstLane: Uint32Array.from({ length: ranks + 1 }, (_, i) => i),

@@ -2,21 +2,21 @@
 import { Damaged } from '../decode/bytes';
 import { readClock } from '../decode/clock';
 import type { Clock } from '../decode/clock';
-import { readEvents } from '../decode/events';
+import { readEvents, readEventsV1 } from '../decode/events';
 import { ENTRY_BYTES, Kind, SUPERBLOCK_BYTES, VERSION, readIndex, readSuperblock } from '../decode/layout';
 import type { Entry } from '../decode/layout';
 import { readLinks } from '../decode/links';
 import { groupOfLane, lanesOfGroup, rankOfLane, readMeta } from '../decode/meta';
 import type { Meta } from '../decode/meta';
 import type { Positions } from '../decode/positions';
+import { Reader } from '../decode/reader';
+import { readMessages } from '../decode/records';
 import type { EventChunk, EventRef, MessageChunk, Signatures } from '../decode/records';
 import { readSample } from '../decode/samples';
 import type { Sample } from '../decode/samples';
 import { noSignatures, readSignatures } from '../decode/signatures';
 import { readFlow, readSummary } from '../decode/tiles';
 import type { FlowTile, SummaryTile } from '../decode/tiles';
-import { readTop } from '../decode/top';
-import { readEventsV1, readMetaV1 } from '../decode/v1';
 import { How, readWaits } from '../decode/waits';
 import type { Waits } from '../decode/waits';
 import { Chunks } from '../io/chunks';
@@ -58,6 +58,7 @@ export class Trace {
     readonly meta: Meta,
     readonly analysis: Json,
     private readonly entries: Entry[],
+    private readonly reader: Reader | null, // none: no chunk has to be read
   ) {
     for (const e of entries) {
       const same = this.byKind.get(e.kind) ?? [];
@@ -89,13 +90,14 @@ export class Trace {
     const analysisEntry = entries.find((e) => e.kind === Kind.Analysis);
     if (!metaEntry || !analysisEntry) throw new Damaged('The file has no description or no analysis.');
     const { version } = superblock;
+    const reader = await Reader.create();
     const [meta, text] = await Promise.all([
-      chunks.load(metaEntry, version === 1 ? readMetaV1 : readMeta),
+      chunks.load(metaEntry, (data) => readMeta(reader, data, version)),
       chunks.load(analysisEntry, (data) => data),
     ]);
     chunks.forget(analysisEntry);
     early({ version, meta, text });
-    return new Trace(source, chunks, version, meta, parseJson(text), entries);
+    return new Trace(source, chunks, version, meta, parseJson(text), entries, reader);
   }
 
   /** A log of MPROV: all of it is made here. */
@@ -105,7 +107,12 @@ export class Trace {
     const log = readLog(source.name, await source.read(0, source.bytes));
     const { meta, analysis, entries, chunks } = traceOfLog(log, source.name);
     early({ version: VERSION, meta, text: new TextEncoder().encode(JSON.stringify(analysis)) });
-    return new Trace(source, new Chunks(source, chunks), VERSION, meta, analysis as Json, entries);
+    return new Trace(source, new Chunks(source, chunks), VERSION, meta, analysis as Json, entries, null);
+  }
+
+  /** Load and decode a chunk. */
+  private load<T>(e: Entry, read: (reader: Reader, data: Uint8Array, entry: Entry) => T, signal?: AbortSignal) {
+    return this.chunks.load(e, (data) => read(this.reader!, data, e), signal);
   }
 
   /** Whether it can be read: of a part of a trace, most cannot. */
@@ -193,7 +200,7 @@ export class Trace {
   private signatures(group: number): Promise<Signatures> {
     const e = this.entry(Kind.Signatures, 0, 0, group, 0);
     if (!e) return Promise.resolve(noSignatures(this.meta));
-    return this.chunks.load(e, (data) => readSignatures(data, this.meta, group));
+    return this.load(e, readSignatures);
   }
 
   private async clocks(group: number): Promise<Map<number, Clock>> {
@@ -203,14 +210,14 @@ export class Trace {
     const clocks = new Map<number, Clock>();
     const load = async (id: number) => {
       const e = this.entry(Kind.Clock, 0, 0, id, 0);
-      if (e) clocks.set(id, await this.chunks.load(e, readClock));
+      if (e) clocks.set(id, await this.load(e, readClock));
     };
     await Promise.all(Array.from(ids, load));
     return clocks;
   }
 
   events(e: Entry, signal?: AbortSignal): Promise<EventChunk> {
-    if (this.version === 1) return this.chunks.load(e, (data) => readEventsV1(data, this.meta, e.group), signal);
+    if (this.version === 1) return this.load(e, readEventsV1, signal);
     const here = this.chunks.peek<EventChunk>(e);
     if (here) return Promise.resolve(here);
     // asked for with the calls, and so read with those of other groups, which they lie beside
@@ -218,7 +225,7 @@ export class Trace {
     context.catch(() => undefined); // who decodes says so
     const decode = async (data: Uint8Array) => {
       const [signatures, clocks] = await context;
-      return readEvents(data, { meta: this.meta, group: e.group, window: e.seq, signatures, clocks });
+      return readEvents(this.reader!, data, e, { meta: this.meta, signatures, clocks });
     };
     return this.chunks.load(e, decode, signal);
   }
@@ -274,8 +281,7 @@ export class Trace {
 
   /** All messages of a chunk. */
   async messages(e: Entry, signal?: AbortSignal): Promise<MessageChunk> {
-    if (this.version === 1 || e.kind === Kind.Top)
-      return this.chunks.load(e, (data) => readTop(data, this.meta), signal);
+    if (this.version === 1 || e.kind === Kind.Top) return this.load(e, readMessages, signal);
     const m = await this.linked(e, signal);
     if (m.left > 0) await this.chunks.blaming(e, () => this.workOutAll(m));
     return m.chunk;
@@ -289,7 +295,7 @@ export class Trace {
 
   /** Messages as references to calls, to be worked out (nearby.ts). */
   linked(e: Entry, signal?: AbortSignal): Promise<Linked> {
-    return this.chunks.load(e, (data) => linked(readLinks(data, this.meta, e.group, e.seq)), signal);
+    return this.load(e, (...given) => linked(readLinks(...given)), signal);
   }
 
   /** Messages of a chunk as far as they are here; others begin at infinity. */
@@ -313,23 +319,21 @@ export class Trace {
   }
 
   waits(e: Entry, signal?: AbortSignal): Promise<Waits> {
-    return this.chunks.load(e, (data) => readWaits(data, this.meta, e.group, e.seq), signal);
+    return this.load(e, readWaits, signal);
   }
 
   /** By clock: ns per tick over all of the run. Where it has several rates, they differ by less than samples can tell. */
   async clockRates(): Promise<Float64Array> {
     const rates = new Float64Array(this.meta.clocks).fill(1);
     for (const e of this.kind(Kind.Clock)) {
-      const c = await this.chunks.load(e, readClock);
-      const last = c.tick.length - 1;
-      const rate = last > 0 ? (c.ns[last]! - c.ns[0]!) / (c.tick[last]! - c.tick[0]!) : c.nsPerTick[0]!;
-      if (e.group < rates.length) rates[e.group] = rate;
+      const { tickNs } = await this.load(e, readClock);
+      if (e.group < rates.length) rates[e.group] = tickNs;
     }
     return rates;
   }
 
   sample(e: Entry, signal?: AbortSignal): Promise<Sample> {
-    return this.chunks.load(e, (data) => readSample(data, this.meta, e.start, e.end, e.records), signal);
+    return this.load(e, readSample, signal);
   }
 
   summary(e: Entry, signal?: AbortSignal): Promise<SummaryTile> {
@@ -337,7 +341,7 @@ export class Trace {
   }
 
   flow(e: Entry, signal?: AbortSignal): Promise<FlowTile> {
-    return this.chunks.load(e, (data) => readFlow(data, this.meta), signal);
+    return this.load(e, readFlow, signal);
   }
 }
 

@@ -8,7 +8,6 @@ import type { CallSite, Json } from '../model/analysis';
 import { recordedUntilOf } from '../model/open';
 import type { Raw } from '../model/trace';
 import type { Queries, Query } from './queries';
-import { Server } from './server';
 import type { FromServer, ToServer } from './server';
 
 interface Asked {
@@ -17,7 +16,7 @@ interface Asked {
   refuse(error: Error): void;
 }
 
-/** Where queries go: the worker or, where there can be none, this thread. */
+/** Where queries go. */
 interface Line {
   send(message: ToServer): void;
   close(): void;
@@ -45,12 +44,6 @@ function workerLine(code: string, receive: (m: FromServer) => void, broken: (why
   return { send: (m) => worker.postMessage(m), close: () => worker.terminate() };
 }
 
-function localLine(receive: (m: FromServer) => void): Line {
-  let open = true;
-  const server = new Server((m) => queueMicrotask(() => open && receive(m)));
-  return { send: (m) => server.receive(m), close: () => (open = false) };
-}
-
 export class Session {
   meta!: Meta;
   version = 0;
@@ -73,11 +66,14 @@ export class Session {
     readonly name: string,
     code: string,
   ) {
-    const receive = (m: FromServer) => this.receive(m);
-    this.line = code === '' ? localLine(receive) : workerLine(code, receive, (why) => this.breakDown(why));
+    this.line = workerLine(
+      code,
+      (m) => this.receive(m),
+      (why) => this.breakDown(why),
+    );
   }
 
-  /** code: of the worker; none: everything in this thread. */
+  /** code: of the worker. */
   static async open(source: Source, code: string): Promise<Session> {
     const session = new Session(source.name, code);
     try {
