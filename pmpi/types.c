@@ -15,6 +15,8 @@
 #define TYPES_MAX 65536u    /* alive at once; of later ones only the size is known, by asking each time */
 #define MEANINGS_MAX 16384u /* places of the dictionary, half of which are used: what comes later has no number */
 #define PRODUCTS 1024u
+#define UNCOUNTED_MAX 1024u
+#define REFUSALS_MAX 64u
 
 /* What the trace says of a type. Types that agree in all of it share a number: programs that make the same type in
  * every iteration fill neither the dictionary of types nor that of calls. */
@@ -83,10 +85,24 @@ static uint32_t id_of(const struct meaning *m)
 	return nmeanings;
 }
 
+/* A type that has no entry comes here at each use, and is counted once; of more than UNCOUNTED_MAX some more often. */
+static void no_room_for(uint64_t bits)
+{
+	static uint64_t counted[UNCOUNTED_MAX];
+	uint64_t words[2] = {bits, 0}, *place = &counted[sig_hash(words, 2) >> 32 & (UNCOUNTED_MAX - 1)];
+	if (*place != ~bits)
+		stream_no_room();
+	*place = ~bits;
+}
+
+/* Where there is no memory for any, each use would ask for it again. */
 static bool new_entry(uint32_t *ret_index)
 {
-	if (entries == NULL)
+	static uint32_t refused;
+	if (entries == NULL && refused < REFUSALS_MAX) {
 		entries = memory_reserve(TYPES_MAX * sizeof(*entries));
+		refused += entries == NULL;
+	}
 	return entries != NULL && index_take(&indices, ret_index);
 }
 
@@ -96,7 +112,7 @@ static void enter(MPI_Datatype type, uint64_t size_bytes, struct typesig sig, ui
 	uint32_t index;
 	bool have = handle_map_find(&by_handle, type_bits(type), &index);
 	if (!have && !new_entry(&index)) {
-		stream_no_room();
+		no_room_for(type_bits(type));
 		return;
 	}
 	entries[index] = (struct entry){.size_bytes = size_bytes, .sig = sig, .id = id};

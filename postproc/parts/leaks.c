@@ -16,7 +16,7 @@ struct made {
 struct ledger {
 	VEC(struct made) objects[OBJECTS];
 	uint64_t types_made, types_freed;
-	uint32_t type_sig;
+	VEC(uint32_t) type_sigs; /* of the calls that made types */
 };
 
 static struct made *object(struct ledger *l, int kind, uint32_t id)
@@ -75,7 +75,7 @@ static bool makes_type(const char *op)
 	return false;
 }
 
-static void enter(struct ledger *l, const struct step *s, const struct process *p, uint32_t at)
+static int enter(struct ledger *l, const struct step *s, const struct process *p, uint32_t at)
 {
 	const struct sig *sig = &p->sigs.at[at];
 	const struct sig_call *c = &sig->call;
@@ -96,8 +96,9 @@ static void enter(struct ledger *l, const struct step *s, const struct process *
 		l->types_freed += sig->calls;
 	else if (c->shape == SIG_TIME && makes_type(op)) {
 		l->types_made += sig->calls;
-		l->type_sig = at;
+		return vec_push(&l->type_sigs, at);
 	}
+	return 0;
 }
 
 static int note(struct defects *f, enum defect_kind kind, const struct process *p, uint32_t sig, uint64_t count)
@@ -112,6 +113,21 @@ static int note(struct defects *f, enum defect_kind kind, const struct process *
 	return 0;
 }
 
+/* Where nothing was freed, all that each place made is left; else of several places nobody knows whose. */
+static int note_types(struct defects *f, const struct process *p, const struct ledger *l)
+{
+	uint32_t first = l->type_sigs.at[0];
+	bool one_place = true;
+	int code = 0;
+	for (size_t i = 1; i < l->type_sigs.n; i++)
+		one_place &= p->sigs.at[l->type_sigs.at[i]].site == p->sigs.at[first].site;
+	if (l->types_freed > 0 || one_place)
+		return note(f, DEFECT_DATATYPE_LEAK, p, one_place ? first : NONE, l->types_made - l->types_freed);
+	for (size_t i = 0; i < l->type_sigs.n && code == 0; i++)
+		code = note(f, DEFECT_DATATYPE_LEAK, p, l->type_sigs.at[i], p->sigs.at[l->type_sigs.at[i]].calls);
+	return code;
+}
+
 static int note_ledger(struct defects *f, const struct process *p, const struct ledger *l)
 {
 	int code = 0;
@@ -122,7 +138,7 @@ static int note_ledger(struct defects *f, const struct process *p, const struct 
 				code = note(f, kinds[kind], p, m->sig, 1);
 		}
 	if (code == 0 && l->types_made > l->types_freed)
-		code = note(f, DEFECT_DATATYPE_LEAK, p, l->type_sig, l->types_made - l->types_freed);
+		code = note_types(f, p, l);
 	return code;
 }
 
@@ -142,10 +158,13 @@ static int find_errors(struct defects *f, const struct process *p)
 static int find_leaks(struct defects *f, const struct step *s, const struct process *p)
 {
 	struct ledger l = {0};
-	for (uint32_t i = 0; i < p->sigs.n; i++)
+	int code = 0;
+	for (uint32_t i = 0; i < p->sigs.n && code == 0; i++)
 		if (p->sigs.at[i].defined && p->sigs.at[i].calls > 0 && (p->sigs.at[i].call.flags & SIG_FAILED) == 0)
-			enter(&l, s, p, i);
-	int code = note_ledger(f, p, &l);
+			code = enter(&l, s, p, i);
+	if (code == 0)
+		code = note_ledger(f, p, &l);
+	vec_done(&l.type_sigs);
 	for (int kind = 0; kind < OBJECTS; kind++)
 		vec_done(&l.objects[kind]);
 	return code;

@@ -110,6 +110,7 @@ def no_room(t, place):
     """Which call it was is known whatever the tracer cannot get; what else is not known is a number."""
     program = place.compile('no_room.c', '-pthread')
     want = {'user': {'MPI_Sendrecv': 60000, 'MPI_Allreduce': 1000, 'MPI_Barrier': 1000, 'MPI_Comm_size': 1, 'MPI_Finalize': 1, 'MPI_Init_thread': 1},
+            'memory': {'MPI_Sendrecv': 60000, 'MPI_Allreduce': 1000, 'MPI_Barrier': 1000, 'MPI_Comm_size': 1, 'MPI_Finalize': 1, 'MPI_Init_thread': 1},
             'threads': {'MPI_Sendrecv': 250000, 'MPI_Reduce_local': 2500, 'MPI_Finalize': 1, 'MPI_Init_thread': 1}}
     for case in want:
         for mode in ('events', 'profile'):
@@ -121,9 +122,10 @@ def no_room(t, place):
             c = a['coverage']
             t.equal(who + 'calls are exact', operations(a), want[case])
             known = sum(o['bytes'] for o in a['operations'] if o['op'] == 'MPI_Sendrecv') == 8 * want[case]['MPI_Sendrecv']
-            t.check(who + 'either all is known or the coverage says what is not', known == c['complete'] and
+            t.check(who + 'either all is known or the coverage says what is not', case == 'memory' or known == c['complete'] and
                     known != any('only in the totals' in r for r in c['reasons']), c)
-            t.check(who + 'what threads do is known', case == 'user' or known, c)
+            t.check(who + 'what threads do is known', case != 'threads' or known, c)
+            t.check(who + 'a datatype without room is one, however often it is used', case != 'memory' or c['definitions_missing'] < 10, c)
 
 
 def unnamed(t, place):

@@ -1,5 +1,5 @@
-/* no_room.c user|threads - what the tracer needs room for comes when it gets no more: the process may no longer open
- * files (MPI begins before), or 250 threads at once send to themselves with 1,000 tags each. */
+/* no_room.c user|memory|threads - what the tracer needs room for comes when it gets no more: the process may no longer
+ * open files, or have more memory (MPI begins before), or 250 threads at once send to themselves with 1,000 tags each. */
 #include <mpi.h>
 #include <pthread.h>
 #include <string.h>
@@ -41,18 +41,19 @@ int main(int argc, char **argv)
 		for (int i = 0; i < THREADS; i++)
 			pthread_join(threads[i], NULL);
 	} else {
+		int limited = strcmp(argv[1], "memory") == 0 ? RLIMIT_AS : RLIMIT_NOFILE;
 		struct rlimit before, none;
-		getrlimit(RLIMIT_NOFILE, &before);
+		getrlimit(limited, &before);
 		none = before;
 		none.rlim_cur = 0;
-		setrlimit(RLIMIT_NOFILE, &none);
+		setrlimit(limited, &none);
 		messages(60000, 0);
 		for (int i = 0; i < 1000; i++) {
 			MPI_Allreduce(&a, &b, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
 			MPI_Barrier(MPI_COMM_SELF);
 		}
 		MPI_Comm_size(MPI_COMM_SELF, &b);
-		setrlimit(RLIMIT_NOFILE, &before);
+		setrlimit(limited, &before);
 	}
 	MPI_Finalize();
 	return 0;

@@ -1,5 +1,6 @@
 /* postproc_leaks.c - what a program made and never freed is named where it was made, and what it freed is not. */
 #include "step_analysis.h"
+#include "base/json.h"
 
 #include <criterion/criterion.h>
 
@@ -73,6 +74,46 @@ Test(leaks, datatypes_are_counted_against_those_that_were_freed)
 	type("MPI_Type_free", 4);
 	cJSON *root = analysed();
 	cr_expect_eq(counted(root, "datatype_leak"), 1);
+	cJSON_Delete(root);
+}
+
+/* By call site, "" where none is named: how many. */
+static double left_at(const cJSON *root, const char *op)
+{
+	double n = 0;
+	for (const cJSON *d = json_first(root, "correctness"); d != NULL; d = d->next) {
+		const cJSON *sites = cJSON_GetObjectItem(d, "callsites");
+		const char *made = "";
+		for (const cJSON *s = json_first(root, "callsites"); s != NULL && cJSON_GetArraySize(sites) > 0;
+		     s = s->next)
+			if (json_number_or(s, "id", -1) == json_number_of(cJSON_GetArrayItem(sites, 0)))
+				made = json_text(s, "op", "");
+		if (strcmp(json_text(d, "kind", ""), "datatype_leak") == 0 && strcmp(made, op) == 0)
+			n += json_number_or(d, "count", 0);
+	}
+	return n;
+}
+
+Test(leaks, a_place_has_the_types_that_it_made_itself)
+{
+	type("MPI_Type_contiguous", 3);
+	for (unsigned i = 0; i < 2; i++)
+		program_words(p, 0, call("MPI_Type_vector", 9), SIG_TIME, 0, NULL, 0);
+	cJSON *root = analysed();
+	cr_expect_eq(left_at(root, "MPI_Type_contiguous"), 3);
+	cr_expect_eq(left_at(root, "MPI_Type_vector"), 2);
+	cJSON_Delete(root);
+}
+
+Test(leaks, of_several_places_some_of_whose_types_were_freed_none_is_named)
+{
+	type("MPI_Type_contiguous", 3);
+	for (unsigned i = 0; i < 2; i++)
+		program_words(p, 0, call("MPI_Type_vector", 9), SIG_TIME, 0, NULL, 0);
+	type("MPI_Type_free", 1);
+	cJSON *root = analysed();
+	cr_expect_eq(left_at(root, ""), 4);
+	cr_expect_eq(counted(root, "datatype_leak"), 4);
 	cJSON_Delete(root);
 }
 
