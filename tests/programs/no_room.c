@@ -1,5 +1,6 @@
 /* no_room.c user|memory|threads - what the tracer needs room for comes when it gets no more: the process may no longer
- * open files, or have more memory (MPI begins before), or 250 threads at once send to themselves with 1,000 tags each. */
+ * open files, or have more memory (MPI begins before), or 250 threads at once send to themselves with 1,000 tags
+ * each. */
 #include <mpi.h>
 #include <pthread.h>
 #include <string.h>
