@@ -113,16 +113,38 @@ static int note(struct defects *f, enum defect_kind kind, const struct process *
 	return 0;
 }
 
-/* Where nothing was freed, all that each place made is left; else of several places nobody knows whose. */
+/* By index of l->type_sigs: how many all calls of that kind made. */
+static uint64_t made_by(const struct process *p, const struct ledger *l, size_t at)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < l->type_sigs.n; i++)
+		if (p->sigs.at[l->type_sigs.at[i]].op == p->sigs.at[l->type_sigs.at[at]].op)
+			n += p->sigs.at[l->type_sigs.at[i]].calls;
+	return n;
+}
+
+/* A call of the only kind that made as many as are left, or more: the others cannot have all of them; or NONE. */
+static uint32_t call_of(const struct process *p, const struct ledger *l, uint64_t left)
+{
+	uint32_t found = NONE;
+	for (size_t i = 0; i < l->type_sigs.n; i++) {
+		uint32_t sig = l->type_sigs.at[i];
+		if (made_by(p, l, i) < left || (found != NONE && p->sigs.at[found].op == p->sigs.at[sig].op))
+			continue;
+		if (found != NONE)
+			return NONE;
+		found = sig;
+	}
+	return found;
+}
+
+/* Where nothing was freed, all that each place made is left. */
 static int note_types(struct defects *f, const struct process *p, const struct ledger *l)
 {
-	uint32_t first = l->type_sigs.at[0];
-	bool one_place = true;
+	uint64_t left = l->types_made - l->types_freed;
 	int code = 0;
-	for (size_t i = 1; i < l->type_sigs.n; i++)
-		one_place &= p->sigs.at[l->type_sigs.at[i]].site == p->sigs.at[first].site;
-	if (l->types_freed > 0 || one_place)
-		return note(f, DEFECT_DATATYPE_LEAK, p, one_place ? first : NONE, l->types_made - l->types_freed);
+	if (l->types_freed > 0)
+		return note(f, DEFECT_DATATYPE_LEAK, p, call_of(p, l, left), left);
 	for (size_t i = 0; i < l->type_sigs.n && code == 0; i++)
 		code = note(f, DEFECT_DATATYPE_LEAK, p, l->type_sigs.at[i], p->sigs.at[l->type_sigs.at[i]].calls);
 	return code;

@@ -105,7 +105,7 @@ Test(leaks, a_place_has_the_types_that_it_made_itself)
 	cJSON_Delete(root);
 }
 
-Test(leaks, of_several_places_some_of_whose_types_were_freed_none_is_named)
+Test(leaks, of_several_kinds_of_calls_some_of_whose_types_were_freed_none_is_named)
 {
 	type("MPI_Type_contiguous", 3);
 	for (unsigned i = 0; i < 2; i++)
@@ -114,6 +114,18 @@ Test(leaks, of_several_places_some_of_whose_types_were_freed_none_is_named)
 	cJSON *root = analysed();
 	cr_expect_eq(left_at(root, ""), 4);
 	cr_expect_eq(counted(root, "datatype_leak"), 4);
+	cJSON_Delete(root);
+}
+
+Test(leaks, the_only_kind_of_call_that_made_as_many_as_are_left_is_named)
+{
+	type("MPI_Type_contiguous", 3);
+	for (unsigned i = 0; i < 2; i++)
+		program_words(p, 0, call("MPI_Type_vector", 9), SIG_TIME, 0, NULL, 0);
+	type("MPI_Type_free", 2);
+	cJSON *root = analysed();
+	cr_expect_eq(left_at(root, "MPI_Type_contiguous"), 3);
+	cr_expect_eq(left_at(root, "MPI_Type_vector"), 0);
 	cJSON_Delete(root);
 }
 
