@@ -54,11 +54,6 @@ static int by_envelope(const void *a, const void *b)
 	return (x->tag > y->tag) - (x->tag < y->tag);
 }
 
-static bool is_rank(const struct import *x, int32_t peer)
-{
-	return peer >= 0 && (uint32_t)peer < x->nranks;
-}
-
 static int gather(struct joining *j, bool sends)
 {
 	const struct import *x = j->x;
@@ -68,8 +63,8 @@ static int gather(struct joining *j, bool sends)
 			const struct import_event *ev = &x->ranks[r].events.at[i];
 			struct end end = sends ? (struct end){r, (uint32_t)ev->send_peer, ev->comm, ev->send_tag}
 					       : (struct end){(uint32_t)ev->recv_peer, r, ev->comm, ev->recv_tag};
-			bool counts = sends ? ev->sends && is_rank(x, ev->send_peer)
-					    : ev->receives && is_rank(x, ev->recv_peer);
+			bool counts = sends ? ev->sends && import_is_rank(x, ev->send_peer)
+					    : ev->receives && import_is_rank(x, ev->recv_peer);
 			if (counts && vec_push(&j->ends, end) < 0)
 				return -ENOMEM;
 		}

@@ -84,7 +84,7 @@ static int compare_ends(const void *a, const void *b)
 	return c != 0 ? c : (x->event > y->event) - (x->event < y->event);
 }
 
-static bool is_rank(const struct import *x, int32_t peer)
+bool import_is_rank(const struct import *x, int32_t peer)
 {
 	return peer >= 0 && (uint32_t)peer < x->nranks;
 }
@@ -95,10 +95,10 @@ static int gather_ends(const struct import *x, struct ends *sends, struct ends *
 	for (uint32_t r = 0; r < x->nranks; r++)
 		for (size_t i = 0; i < x->ranks[r].events.n && code == 0; i++) {
 			const struct import_event *ev = &x->ranks[r].events.at[i];
-			if (ev->sends && is_rank(x, ev->send_peer))
+			if (ev->sends && import_is_rank(x, ev->send_peer))
 				code = vec_push(sends, (struct end){ev->comm, r, (uint32_t)ev->send_peer, ev->send_tag,
 								    (uint32_t)i});
-			if (code == 0 && ev->receives && is_rank(x, ev->recv_peer))
+			if (code == 0 && ev->receives && import_is_rank(x, ev->recv_peer))
 				code = vec_push(recvs, (struct end){ev->comm, (uint32_t)ev->recv_peer, r, ev->recv_tag,
 								    (uint32_t)i});
 		}
