@@ -101,7 +101,7 @@ def replaced(t, place, program):
     for kind, make in (('link', 'ln -s /nowhere %s'), ('fifo', 'mkfifo %s'), ('directory', 'mkdir %s'), ('nothing', ': %s')):
         out = '%s/replaced_%s' % (place.dir, kind)
         mpic = out + '/t.mpic'
-        r = run(place, 't', '--out', out, words=['/bin/sh', '-c', '%s; rm %s; %s' % (program, mpic, make % mpic)], ranks=1)
+        r = run(place, 't', '--out', out, words=['/bin/sh', '-c', '%s; until rm %s; do sleep 0.01; done; %s' % (program, mpic, make % mpic)], ranks=1)
         said = b'was removed or replaced' in r.stderr and b't.2.mpic' in r.stderr
         t.check('%s, the trace is replaced (%s): the page is of the run, and it is said where the trace is' % (place.flavour, kind), r.returncode == 0 and
                 os.path.getsize(out + '/t.html') > 0 and said == (kind != 'nothing') and
