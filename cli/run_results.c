@@ -1,6 +1,7 @@
 /* run_results.c - see run.h. In: the step directory of a run that is over.  Out: DIR/NAME.mpic, .mpix, .html; lines on
  * standard error. */
 #include "cli/run.h"
+#include "base/atomic_file.h"
 #include "base/error.h"
 
 #include "base/shell_word.h"
@@ -87,6 +88,21 @@ static void find_trace(const struct run *r, char *ret_mpic, size_t cap)
 	snprintf(ret_mpic, cap, "%s", path);
 }
 
+/* By a limit of time or of memory, or by who wants no more. What it had begun goes. */
+static void say_cut_short(const struct run *r, const char *mpic, int signal)
+{
+	char *trace = shell_word(mpic), *mpix = shell_word(r->mpix), *html = shell_word(r->html);
+	atomic_file_sweep(r->mpix);
+	atomic_file_sweep(r->html);
+	if (trace != NULL && mpix != NULL && html != NULL)
+		print_plain("mpitrace run: signal %d ended the analysis, of which nothing is lost but its time: "
+			    "mpitrace analyze %s -o %s --report %s\n",
+			    signal, trace, mpix, html);
+	free(trace);
+	free(mpix);
+	free(html);
+}
+
 void run_finish(struct run *r, int program_code)
 {
 	char mpic[PATH_MAX + NAME_MAX + 8];
@@ -103,6 +119,8 @@ void run_finish(struct run *r, int program_code)
 	int code = run_wait(run_start(words));
 	if (code == EXIT_DONE || code == EXIT_PARTIAL)
 		say_where(r);
+	else if (code > 128)
+		say_cut_short(r, mpic, code - 128);
 }
 
 /* ---- of srun --mpitrace ---- */

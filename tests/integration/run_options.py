@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 
 from trace import FLAVOURS, MPITRACE, Place, Tests, operations, whole
@@ -86,14 +87,13 @@ def inherited(t, place):
 
 
 def removed(t, place, program):
+    """What the agent had by then, it may make the folder again for, or not: it depends on who comes first."""
     out = place.dir + '/soon_gone'
     r = run(place, 'gone', '--out', out, words=['/bin/sh', '-c', '%s; rm -rf %s' % (program, out)], ranks=1)
-    there = all(os.path.exists(out + '/gone' + x) for x in ('.mpic', '.mpix', '.html')) # what the agent had by then
-    gone = len(r.said) == 1 and 'was removed or renamed while' in r.said[0] and out in r.said[0] and not os.path.exists(out)
-    moved = re.match(r'mpitrace run: .* was removed or replaced while /bin/sh ran: the trace is (.*)', r.said[0]) if r.said else None # by an agent at work
-    moved = moved and all(os.path.exists(x) for x in (moved[1], out + '/gone.mpix', out + '/gone.html'))
-    t.check(place.flavour + ': a folder that the program removes: the program is untouched, and the results are there, or where they are, or the one reason is told',
-            r.returncode == 0 and [bool(there), gone, bool(moved)].count(True) == 1, (r.returncode, r.stderr))
+    there = all(os.path.exists(out + '/gone' + x) for x in ('.mpix', '.html'))
+    told = re.findall(r'(?m)^mpitrace \w+: .*' + re.escape(out), r.stderr.decode())
+    t.check(place.flavour + ': a folder that the program removes: the program is untouched, and the results are there, or the reason is told',
+            r.returncode == 0 and (there or told), (r.returncode, r.stderr))
 
 
 def replaced(t, place, program):
@@ -106,6 +106,41 @@ def replaced(t, place, program):
         t.check('%s, the trace is replaced (%s): the page is of the run, and it is said where the trace is' % (place.flavour, kind), r.returncode == 0 and
                 os.path.getsize(out + '/t.html') > 0 and said == (kind != 'nothing') and
                 os.path.isfile(out + ('/t.mpic' if kind == 'nothing' else '/t.2.mpic')), (r.returncode, r.stderr))
+
+
+# What ends an analysis just before its trace has its name.
+ENDS_ANALYSIS = '''
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int rename(const char *from, const char *to)
+{
+	if (strstr(to, ".mpix") != NULL)
+		raise(SIGTERM);
+	return (int)syscall(SYS_renameat2, -100, from, -100, to, 0);
+}
+'''
+
+
+def cut_short(t, place, program):
+    """An analysis that is ended: nothing half made is left, and the words that are said make the rest."""
+    library, out = place.dir + '/ends_analysis.so', place.dir + '/cut short'
+    subprocess.run(['cc', '-shared', '-fPIC', '-o', library, '-x', 'c', '-'], input=ENDS_ANALYSIS.encode(), check=True)
+    r = run(place, 'cut', '--out', out, words=[program], LD_PRELOAD=library)
+    t.check('%s: an analysis is ended by a signal: it is said, with what makes the rest, and nothing half made is left' % place.flavour,
+            r.returncode == 0 and len(r.said) == 1 and 'signal 15 ended the analysis' in r.said[0] and sorted(os.listdir(out)) == ['cut.mpic'], (r, os.listdir(out)))
+    words = shlex.split(r.said[0].split(': mpitrace ')[-1]) if r.said else ['none']
+    r = whole([MPITRACE, *words], place.env, place.dir)
+    t.equal('%s: and it does' % place.flavour, (r.returncode, sorted(os.listdir(out))), (0, ['cut.html', 'cut.mpic', 'cut.mpix']))
+
+
+def no_call(t, place):
+    """Nothing of MPI came: what a launcher that was started as the program said itself, stands above."""
+    for words, code, says in (('exit 0', 0, 'came to the tracer: it is not'), ('exit 7', 7, 'which ended with exit code 7: it may have said why above')):
+        r = run(place, 'none', words=['/bin/sh', '-c', words], ranks=None)
+        t.check('no call of MPI and exit code %d: what may be is said' % code, r.returncode == code and len(r.said) == 1 and says in r.said[0], r)
 
 
 def own_files(t, place, program):
@@ -209,10 +244,12 @@ def main():
             removed(t, place, program)
             replaced(t, place, program)
             own_files(t, place, program)
+            cut_short(t, place, program)
             by_slurm(t, place, program)
             if flavour == 'openmpi':
                 slots(t, place, program)
                 inherited(t, place)
+                no_call(t, place)
                 layouts(t, place)
                 wrong(t, place)
     t.end()
