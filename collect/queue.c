@@ -21,6 +21,7 @@
 #define AGAIN_MS_MAX 2000
 #define SBATCH_MS 3000		/* for the controller to answer */
 #define ANALYSIS_MEM "--mem=1G" /* 256 ranks need a third of it (docs/PERFORMANCE.md) */
+#define STATES_MAX (256u << 10) /* bytes of scontrol: a heterogeneous job has 128 parts (its MAX_HET_JOB_COMPS) */
 #define WAIT_FOR_OTHERS "60"	/* a finisher that is at it just now */
 
 static int make_script(char *ret_script, size_t cap_bytes)
@@ -136,23 +137,38 @@ static void take_word(const char *text, const char *name, char ret_value[32])
 	snprintf(ret_value, 32, "%.*s", (int)(len < 31 ? len : 31), at != NULL ? at + strlen(name) : "");
 }
 
-/* 1: it ended so; 0: it ended well, or cannot be asked; -EAGAIN: its nodes are being freed, or it runs, which a script
- * may behind a step that failed, or for a moment until its srun knows. */
-static int ask_state(const char *job, char ret_state[32])
+/* Of a line. 1: it ended so; 0: it ended well; -EAGAIN: its nodes are being freed, or it runs, which a script may
+ * behind a step that failed, or for a moment until its srun knows. */
+static int state_of(const char *line, char ret_state[32])
 {
 	static const char *const ends[] = {"FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED"};
-	const char *argv[] = {"scontrol", "show", "job", "--oneliner", job, NULL};
-	char text[8192], reason[32];
-	if (queue_ask(argv, text, sizeof(text)) < 0)
-		return 0;
-	take_word(text, " JobState=", ret_state);
-	take_word(text, " Reason=", reason);
+	char reason[32];
+	take_word(line, " JobState=", ret_state);
+	take_word(line, " Reason=", reason);
 	if (strcmp(reason, "TimeLimit") == 0) /* also of a job whose nodes are being freed */
 		snprintf(ret_state, 32, "TIMEOUT");
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (strcmp(ret_state, ends[i]) == 0)
 			return 1;
 	return strcmp(ret_state, "COMPLETING") == 0 || strcmp(ret_state, "RUNNING") == 0 ? -EAGAIN : 0;
+}
+
+/* 0 also when nobody can be asked. A heterogeneous job has a line for each of its parts: that one failed says less than
+ * what became of another, as that it was cancelled. */
+static int ask_state(const char *job, char ret_state[32])
+{
+	const char *argv[] = {"scontrol", "show", "job", "--oneliner", job, NULL};
+	char text[STATES_MAX], state[32], *save = NULL;
+	int found = 0;
+	if (queue_ask(argv, text, sizeof(text)) < 0)
+		return 0;
+	for (char *line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save)) {
+		int now = state_of(line, state);
+		if (now == 1 && (found != 1 || strcmp(ret_state, "FAILED") == 0))
+			snprintf(ret_state, 32, "%s", state);
+		found = now == 1 || found == 0 ? now : found;
+	}
+	return found;
 }
 
 bool queue_outcome(const char *job, bool patient, char ret_state[32])

@@ -94,6 +94,23 @@ a_job_cancelled_while_it_runs_ends_as_untraced() {
 	is_calm
 }
 
+# Slurm has a state for each part: of the other it says that it failed.
+a_cancelled_part_of_a_heterogeneous_job_is_told_as_that() {
+	local phase=$CASE_DIR/phase
+	JOB=$(PHASE_FILE=$phase submit -n1 : -n2 <<-END
+		#!/bin/sh
+		srun --kill-on-bad-exit=1 --het-group=0,1 $PHASE run
+		exec sleep 1000
+	END
+	) || return
+	eventually "all in MPI" with_end_or_file "$JOB" "$phase" || return
+	as_user scancel "$JOB+1"
+	eventually "the report" has_report 0 || return
+	as_user scancel "$JOB"
+	same "why it ended" "CANCELLED" "$(analysis 0 'a["job"]["outcome"]["state"]')" || return
+	is_calm
+}
+
 a_job_cancelled_in_finalize_ends_as_untraced() {
 	with_both_ended with_cancel -N2 -n2 <<-END || return
 		#!/bin/sh
