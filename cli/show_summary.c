@@ -6,6 +6,7 @@
 #include "reports/text/waits_bound.h"
 #include "reports/text/without_waits.h"
 #include "reports/text/drift.h"
+#include "reports/text/ended.h"
 #include "reports/text/places.h"
 #include "reports/text/processor.h"
 
@@ -35,11 +36,13 @@ static void put_job(const cJSON *a, const struct mpix_info *info)
 		fputs(", job ", stdout);
 		put_plain(stdout, id, 40);
 	}
-	static const char *const names[] = {"start", "state", "mpi"};
+	char ended[ENDED_TEXT_MAX];
+	const char *const facts[] = {json_text(job, "start", NULL), ended_text(a, ended_record(a), ended),
+				     json_text(job, "mpi", NULL)};
 	for (int i = 0; i < 3; i++)
-		if (json_text(job, names[i], NULL) != NULL) {
+		if (facts[i] != NULL && facts[i][0] != '\0') {
 			fputs(i == 2 ? "\n" : ", ", stdout);
-			put_plain(stdout, json_text(job, names[i], ""), 78);
+			put_plain(stdout, facts[i], 78);
 		}
 	if (json_text(job, "policy", "")[0] != 0) {
 		fputs("\nPolicy: ", stdout);

@@ -1,6 +1,7 @@
 /* sec_job.c - what ran: program, place, time, versions.
  * In: job.  Out: a list of facts; a fact that is not known is not listed. */
 #include "reports/html/section.h"
+#include "reports/text/ended.h"
 
 #include <math.h>
 #include <string.h>
@@ -63,6 +64,8 @@ static void write_nodes(struct page *p)
 static void write_job(struct page *p)
 {
 	double elapsed = json_number(p->model->job, "elapsed_s");
+	const char *record = ended_record(p->model->root);
+	char ended[ENDED_TEXT_MAX];
 	put(p, "<dl class=\"facts\">\n");
 	write_command(p);
 	fact(p, "Cluster", "cluster");
@@ -79,10 +82,9 @@ static void write_job(struct page *p)
 	fact(p, "Slurm", "slurm");
 	if (json_text(p->model->job, "policy", "")[0] != '\0')
 		fact(p, "Policy", "policy");
-	if (p->model->totals) /* it is not the job that is partial */
-		fact_text(p, "State", p->model->partial ? "partial" : "completed, events not analysed yet");
-	else
-		fact(p, "State", "state");
+	if (p->model->totals && !p->model->partial) /* it is not the job that is partial */
+		record = "events not analysed yet";
+	fact_text(p, "State", ended_text(p->model->root, record, ended));
 	put(p, "</dl>\n");
 }
 
