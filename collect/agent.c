@@ -242,11 +242,12 @@ static int put_end(struct agent *a)
 {
 	uint64_t events = 0, missing = 0;
 	output_ending(&a->output);
-	snapshot_clocks_of(&a->snapshots, a->processes, a->nprocesses);
+	const struct tick_sample now = tick_sample();
+	snapshot_clocks_of(&a->snapshots, &now, a->processes, a->nprocesses);
 	sampler_end(&a->sampler, &a->output, a->processes, a->nprocesses);
 	int rc = -ENOMEM;
 	for (int i = 0; i <= LAST_TRIES && rc == -ENOMEM; i++)
-		rc = snapshot_end(&a->snapshots, &a->output, a->processes, a->nprocesses, tick_sample().monotonic_ns);
+		rc = snapshot_end(&a->snapshots, &a->output, a->processes, a->nprocesses, now.monotonic_ns);
 	if (rc < 0)
 		return rc;
 	for (uint32_t i = 0; i < a->nprocesses; i++) {

@@ -1,6 +1,8 @@
 /* snapshot.c - see snapshot.h. The time is an argument, so that a day passes as fast as it is counted. */
 #include "collect/snapshot.h"
 
+#include <math.h>
+
 void snapshot_clock(struct snapshots *s, const struct tick_sample *now, bool always)
 {
 	if (!always && !backoff_is_due(&s->clocks_sampled, CLOCK_SAMPLE_SHARE, now->monotonic_ns))
@@ -9,13 +11,21 @@ void snapshot_clock(struct snapshots *s, const struct tick_sample *now, bool alw
 	mpic_put_clock(&s->clocks, &(struct mpic_clock){now->tick, now->monotonic_ns, now->realtime_ns});
 }
 
-void snapshot_clocks_of(struct snapshots *s, const struct process *processes, uint32_t n)
+/* Any values: whose file it is, may have written there. */
+static bool is_apart(const struct tick_sample *a, const struct tick_sample *b)
+{
+	double x = (double)a->realtime_ns - (double)a->monotonic_ns,
+	       y = (double)b->realtime_ns - (double)b->monotonic_ns;
+	return fabs(x - y) > CLOCK_APART_NS;
+}
+
+void snapshot_clocks_of(struct snapshots *s, const struct tick_sample *now, const struct process *processes, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct segfile *f = processes[i].file;
 		const struct tick_sample *both[2] = {&f->clock_start, &f->clock_end};
 		for (int k = 0; k < 2; k++)
-			if (both[k]->tick != 0)
+			if (both[k]->tick != 0 && !is_apart(both[k], now))
 				mpic_put_clock(&s->clocks, &(struct mpic_clock){both[k]->tick, both[k]->monotonic_ns,
 										both[k]->realtime_ns});
 	}

@@ -7,9 +7,10 @@
 #include "collect/backoff.h"
 #include "collect/meta.h"
 
-#define SNAPSHOT_SHARE 8	/* gaps: 1/8 of the age of a process; some 90 in a day */
-#define CLOCK_SHARE 128		/* between blocks of clock samples: behind the last one times are extrapolated */
-#define CLOCK_SAMPLE_SHARE 1000 /* between two samples */
+#define SNAPSHOT_SHARE 8	 /* gaps: 1/8 of the age of a process; some 90 in a day */
+#define CLOCK_SHARE 128		 /* between blocks of clock samples: behind the last one times are extrapolated */
+#define CLOCK_APART_NS 100000000 /* more than a pause between the two readings of one moment */
+#define CLOCK_SAMPLE_SHARE 1000	 /* between two samples */
 
 #define NODE_PATIENCE_NS 2000000000ll
 
@@ -29,8 +30,10 @@ int snapshot_process(struct output *o, struct process *p, bool whole, int64_t no
 /* Everything that is due at now_ns, into the file. To be called often: a process is described as soon as it has a
  * rank, and once more when it is gone. */
 void snapshot_round(struct snapshots *s, struct output *o, struct process *processes, uint32_t n, int64_t now_ns);
-/* The clocks that the processes read when they began and ended. */
-void snapshot_clocks_of(struct snapshots *s, const struct process *processes, uint32_t n);
+/* The clocks that the processes read when they began and ended. Not those of another time namespace, nor of before the
+ * date was set: their date and CLOCK_MONOTONIC are not as far apart as `now` (time_namespaces(7)). */
+void snapshot_clocks_of(struct snapshots *s, const struct tick_sample *now, const struct process *processes,
+			uint32_t n);
 /* Everything, whole. 0 or -errno; may be called again. */
 int snapshot_end(struct snapshots *s, struct output *o, struct process *processes, uint32_t n, int64_t now_ns);
 void snapshots_done(struct snapshots *s);

@@ -236,3 +236,21 @@ Test(sample, a_month_has_some_two_thousand_a_minute_has_sixty)
 	cr_assert_eq(minute, 60);
 	cr_assert(all > 1900 && all <= 2000, "%u", all);
 }
+
+/* Of a process in another time namespace CLOCK_MONOTONIC is another, of which the times of all others would come out
+ * wrong: its readings are not taken. */
+Test(snapshot, clocks_of_another_time_namespace_are_not_taken)
+{
+	struct simulated x;
+	struct mpic_clock read;
+	simulate(&x);
+	x.file->clock_start = (struct tick_sample){1000, 5 * SECOND, DAY + 5 * SECOND};
+	x.file->clock_end = (struct tick_sample){9000, 9 * SECOND + 1000 * SECOND, DAY + 9 * SECOND};
+	const struct tick_sample now = {10000, 10 * SECOND, DAY + 10 * SECOND + SECOND / 100};
+	snapshot_clocks_of(&x.s, &now, &x.p, 1);
+	struct cursor c = cursor_over(x.s.clocks.data, x.s.clocks.len_bytes);
+	cr_assert_eq(mpic_next_clock(&c, &read), 1);
+	cr_expect_eq(read.tick, 1000);
+	cr_expect_eq(mpic_next_clock(&c, &read), 0);
+	simulated_done(&x);
+}
