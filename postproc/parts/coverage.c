@@ -1,6 +1,7 @@
 /* coverage.c - "coverage" and "job.state": what is there, what is not, and why. Never silent,
  * always numbers. */
 #include "postproc/analysis.h"
+#include "postproc/read/exits.h"
 #include "postproc/totals/states.h"
 #include "postproc/totals/waiting.h"
 #include "base/hostlist.h"
@@ -255,6 +256,20 @@ static void tally_rank(struct step *s, uint32_t rank, struct shortfall *t, struc
 	explain_rank(s, rank, &reasons[2], explain_fields);
 }
 
+/* Of tasks that Slurm started, of which nothing else is known. */
+static void explain_unrecorded(struct step *s)
+{
+	int64_t rank;
+	int status;
+	uint32_t n = exits_unrecorded(s, &rank, &status);
+	if (n == 0)
+		return;
+	step_reason(s, "rank %lld, of which nothing else is in the record, %s %d%s", (long long)rank,
+		    WIFSIGNALED(status) ? "was killed by signal" : "exited with status",
+		    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+		    n > 1 ? ", the first that is told of several such" : "");
+}
+
 static void explain_rest(struct step *s, const struct reasons *r, const char *what)
 {
 	if (r->n > NAMED_MAX)
@@ -495,6 +510,7 @@ int part_coverage(struct analysis *a)
 		tally_rank(s, r, &t, reasons);
 	explain_rest(s, &reasons[0], "did not end well");
 	explain_exits_elsewhere(s);
+	explain_unrecorded(s);
 	explain_rest(s, &reasons[1], "lost single events");
 	explain_rest(s, &reasons[2], "had objects that are not in the record");
 	explain_ranks(s, &t);

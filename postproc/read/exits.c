@@ -55,6 +55,27 @@ static struct process *of_task(const struct step *s, const struct node *n, int64
 	return launched ? NULL : p;
 }
 
+uint32_t exits_unrecorded(const struct step *s, int64_t *ret_rank, int *ret_status)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < s->nodes.n; i++) {
+		const struct node *node = &s->nodes.at[i];
+		const cJSON *list = cJSON_GetObjectItemCaseSensitive(node->meta, "exits"), *item;
+		if (strcmp(json_text(node->meta, "step_id", ""), "batch") == 0 ||
+		    json_int(node->meta, "ntasks", 0) != s->nranks)
+			continue;
+		cJSON_ArrayForEach(item, list)
+		{
+			int64_t task = json_int(item, "task", -1), status = json_int(item, "status", 0);
+			if (task < 0 || task >= s->nranks || s->ranks[task] != NULL || status == 0 || n++ > 0)
+				continue;
+			*ret_rank = task;
+			*ret_status = (int)status;
+		}
+	}
+	return n;
+}
+
 int exits_read(struct step *s)
 {
 	struct by_pid all = {0};

@@ -5,6 +5,9 @@
 
 /* What nodes say of it: of Slurm's tasks by rank, of what a launcher started by process. */
 int exits_read(struct step *s);
+/* How many of Slurm's tasks, one for each rank, ended badly of which nothing else is in the record, and the first that
+ * is told of. */
+uint32_t exits_unrecorded(const struct step *s, int64_t *ret_rank, int *ret_status);
 /* By something it did: a signal that the processor or the process itself raised, MPI_Abort, or its exit; not by a
  * signal that others send to end it, and not out of a call that it could never have come back from. Only of those that
  * did not come to MPI_Finalize. */

@@ -381,3 +381,18 @@ Test(postproc_death, who_exits_out_of_a_call_that_could_have_returned_died)
 	dies(p, 1, 5 * SECOND + 1000, 9); /* which computed */
 	expect_death(p, 0, "Rank 0 exited with code 1 without MPI_Finalize");
 }
+
+Test(postproc_death, of_one_that_is_not_in_the_record_its_end_is_a_reason)
+{
+	struct program *p = three_wait(SIGSEGV);
+	program_unrecorded(p, 2);
+	cJSON *root = analyse_program(p, 1010);
+	cr_expect(is_reason(root, "rank 2, of which nothing else is in the record, was killed by signal 11"));
+	cJSON_Delete(root);
+	p = three_wait(0);
+	program_unrecorded(p, 2);
+	root = analyse_program(p, 1010);
+	for (const cJSON *x = json_first(node_at(root, "coverage"), "reasons"); x != NULL; x = x->next)
+		cr_expect_null(strstr(x->valuestring, "nothing else"), "%s", x->valuestring);
+	cJSON_Delete(root);
+}

@@ -160,6 +160,11 @@ void program_finalizing(struct program *p, unsigned rank, double at_us, int wait
 	p->rank[rank].finalize_us = at_us;
 }
 
+void program_unrecorded(struct program *p, unsigned rank)
+{
+	p->rank[rank].unrecorded = true;
+}
+
 void program_ended(struct program *p, unsigned rank, double at_us)
 {
 	p->rank[rank].end_us = at_us;

@@ -137,6 +137,8 @@ void program_killed(struct program *p, unsigned rank, int wait_status);
 void program_ended(struct program *p, unsigned rank, double at_us);
 /* It came to MPI_Finalize then, and died in it. */
 void program_finalizing(struct program *p, unsigned rank, double at_us, int wait_status);
+/* Of the rank only its exit is told. */
+void program_unrecorded(struct program *p, unsigned rank);
 /* The rank died in this call: a receive, a send or a collective as c says, or a wait for one request. Since when is
  * told where from_us is not 0. */
 void program_died_in(struct program *p, unsigned rank, struct call c, enum sig_shape shape, uint64_t serial);

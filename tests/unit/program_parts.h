@@ -35,7 +35,7 @@ struct thread_record {
 
 struct rank_record {
 	struct thread_record threads[PROGRAM_THREADS_MAX];
-	bool budget_spent, table_full, killed;
+	bool budget_spent, table_full, killed, unrecorded;
 	uint64_t open[8]; /* words of the call in which it died */
 	uint32_t nopen;
 	int thread_level;

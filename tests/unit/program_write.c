@@ -253,7 +253,7 @@ static void write_node(struct program *p, const char *dir, unsigned node, double
 	write_node_meta(&file, p, node);
 	write_clock(&file, p, node, end_us);
 	for (unsigned r = 0; r < p->ranks; r++)
-		if (node_of(p, r) == node)
+		if (node_of(p, r) == node && !p->rank[r].unrecorded)
 			write_rank(&file, p, r, end_us);
 	write_samples(&file, p, node, end_us);
 	append(&file, MPIC_END, MPIC_NODE, FILE_ID, "{}", 2);
