@@ -1,9 +1,5 @@
 /* sweep.c - see sweep.h. */
-#include "postproc/stream/sweep.h"
-#include "postproc/stream/assembly.h"
-#include "postproc/stream/delay.h"
-#include "postproc/stream/path.h"
-#include "postproc/stream/stream.h"
+#include "postproc/stream/sweep_parts.h"
 
 #include <math.h>
 
@@ -12,74 +8,9 @@
 #define NAMES_AHEAD 20u /* actions of which memory is asked for before they come: what they name, */
 #define NAMED_AHEAD 10u /* and what that names */
 
-struct swept {
-	int64_t start_ns, end_ns;
-	uint32_t site;
-	bool polls;
-};
+/* ---- who waits ---- */
 
-struct actor {
-	const struct lane *lane;
-	VEC(struct swept) events;	 /* not swept yet, from `at` on */
-	VEC(struct action) actions;	 /* at counts from the front of events */
-	size_t at, action, first_action; /* event, its next action, its first */
-	size_t names, named;		 /* actions of which memory was asked for: what they name, what that names */
-	bool begun;			 /* its start is known */
-	double now;	 /* ideal (or repaired) end of what is done, then start of the event, then what it waits for */
-	double start;	 /* of the event */
-	int64_t before;	 /* end of the event before, or TIME_ABSENT */
-	uint64_t number; /* of the event in its lane */
-	uint32_t *queue; /* head of the list of those that wait for the same, or NULL */
-	uint32_t next_waiter;
-	struct path_end path;
-	int64_t began; /* the latest start of what the event waited for */
-	struct snapshot causer;
-	int64_t together; /* when all ranks were in the event, or INT64_MIN */
-	uint32_t step;	  /* logical, of the event */
-};
-
-/* Of events that are over: what nobody has matched does not come in this window; then what is matched, and the members
- * of an operation, do not come either, since all wait for each other. */
-enum giving_up { WAIT_FOR_ALL, GIVE_UP_UNMATCHED, GIVE_UP_ONE };
-
-struct sweep {
-	struct stream *st;
-	bool repair;
-	struct actor *actors; /* by lane */
-	struct assemblies assemblies;
-	VEC(uint32_t) ready;
-	struct paths *paths;
-	struct delays *delays;	   /* NULL where times are repaired */
-	struct lateness *lateness; /* likewise */
-	uint64_t missed, needs;
-	enum giving_up giving_up;
-	bool ending;
-};
-
-static double later(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-/* ---- collectives ---- */
-
-static struct assembly *met(struct sweep *w, const struct action *x)
-{
-	return assembly_of(&w->assemblies, x, w->st->step->comms.at[x->comm].here);
-}
-
-/* By one who has met it: it is there. */
-static void leave_behind(struct sweep *w, const struct action *x)
-{
-	struct assembly *m = met(w, x);
-	if (++m->left < m->expected)
-		return;
-	path_release(w->paths, &m->last_path);
-	path_release(w->paths, &m->root_path);
-	assembly_forget(&w->assemblies, m);
-}
-
-static void wake(struct sweep *w, uint32_t *waiters)
+void sweep_wake(struct sweep *w, uint32_t *waiters)
 {
 	while (*waiters != 0) {
 		uint32_t lane = *waiters - 1;
@@ -111,72 +42,6 @@ static void leave_queue(struct sweep *w, struct actor *a)
 	a->next_waiter = 0;
 }
 
-static void enter(struct sweep *w, struct actor *a, const struct action *x, struct assembly *m, int64_t start_ns)
-{
-	m->entered++;
-	m->last = later(m->last, a->now);
-	m->step = a->step > m->step ? a->step : m->step;
-	if (start_ns > m->last_start_ns) {
-		m->last_start_ns = start_ns;
-		path_hold(w->paths, &m->last_path, &a->path, start_ns);
-	}
-	if (x->root) {
-		m->root = a->now;
-		m->root_step = a->step;
-		m->root_entered = true;
-		m->root_start_ns = start_ns;
-		path_hold(w->paths, &m->root_path, &a->path, start_ns);
-	}
-	if (x->root || m->entered == m->expected)
-		wake(w, &m->waiters);
-}
-
-static bool from_root(uint8_t kind)
-{
-	return kind == COLL_BCAST || kind == COLL_SCATTER || kind == COLL_SCATTERV;
-}
-
-static bool to_root(uint8_t kind)
-{
-	return kind == COLL_REDUCE || kind == COLL_GATHER || kind == COLL_GATHERV;
-}
-
-static void waited_for(struct sweep *w, struct actor *a, double ideal, uint32_t step, int64_t start_ns,
-		       const struct snapshot *path)
-{
-	a->now = later(a->now, ideal);
-	a->step = step > a->step ? step : a->step;
-	if (w->delays != NULL && path->stretch != NULL)
-		delays_matched(w->delays, a->lane->rank, path_rank(path), a->events.at[a->at].end_ns);
-	if (start_ns > a->began) {
-		a->began = start_ns;
-		a->causer = *path;
-	}
-}
-
-/* When may this member leave? False: not known yet. Scans are taken as all-to-all: an upper bound. */
-static bool leave(struct sweep *w, struct actor *a, const struct action *x, const struct assembly *m, bool give_up)
-{
-	if (coll_is_neighborhood(x->coll) || (to_root(x->coll) && !x->root))
-		return true;
-	if (from_root(x->coll)) {
-		if (!m->root_entered && m->entered < m->expected && !give_up)
-			return false;
-		if (m->root_entered)
-			waited_for(w, a, m->root, m->root_step, m->root_start_ns, &m->root_path);
-		return true;
-	}
-	if (m->entered < m->expected && !give_up)
-		return false;
-	if (together_may_leave(x->coll) && m->last_start_ns > a->events.at[a->at].end_ns)
-		return true;
-	bool scan = x->coll == COLL_SCAN || x->coll == COLL_EXSCAN;
-	if (!scan && !to_root(x->coll) && m->expected == w->st->nlanes)
-		a->together = m->last_start_ns;
-	waited_for(w, a, m->last, m->step, scan ? INT64_MIN : m->last_start_ns, &m->last_path);
-	return true;
-}
-
 /* ---- messages ---- */
 
 static void edge_release(struct sweep *w, struct edge *e)
@@ -194,7 +59,7 @@ static void begin_edge(struct sweep *w, struct actor *a, struct edge *e, int64_t
 	e->known = true;
 	e->start_ns = start_ns;
 	path_hold(w->paths, &e->path, &a->path, start_ns);
-	wake(w, &e->waiter);
+	sweep_wake(w, &e->waiter);
 	edge_release(w, e);
 }
 
@@ -252,10 +117,10 @@ static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 			begin_edge(w, a, x->edge, ev->start_ns);
 		if (x->kind != ACTION_ENTER)
 			continue;
-		struct assembly *m = met(w, x);
+		struct assembly *m = sweep_met(w, x);
 		if (m == NULL)
 			return -ENOMEM;
-		enter(w, a, x, m, ev->start_ns);
+		sweep_enter(w, a, x, m, ev->start_ns);
 	}
 	return 0;
 }
@@ -281,7 +146,7 @@ static bool have(struct sweep *w, struct actor *a, const struct need *n, const s
 {
 	bool matched = n->state == EDGE_KNOWN, begun = matched && n->edge->known;
 	if (begun) {
-		waited_for(w, a, n->edge->ideal, n->edge->step + !n->level, n->edge->start_ns, &n->edge->path);
+		sweep_waited_for(w, a, n->edge->ideal, n->edge->step + !n->level, n->edge->start_ns, &n->edge->path);
 	} else if (n->state != EDGE_NONE && !give_up(w, ev, matched ? GIVE_UP_ONE : GIVE_UP_UNMATCHED)) {
 		if (matched)
 			queue_up(a, &n->edge->waiter);
@@ -301,10 +166,11 @@ static int collective_needs(struct sweep *w, struct actor *a, const struct swept
 			if (!have(w, a, x->need, ev))
 				return 0;
 		} else if (x->kind == ACTION_LEAVE) {
-			struct assembly *m = met(w, x);
+			struct assembly *m = sweep_met(w, x);
 			if (m == NULL)
 				return -ENOMEM;
-			if (!leave(w, a, x, m, false) && !(give_up(w, ev, GIVE_UP_ONE) && leave(w, a, x, m, true))) {
+			if (!sweep_leave(w, a, x, m, false) &&
+			    !(give_up(w, ev, GIVE_UP_ONE) && sweep_leave(w, a, x, m, true))) {
 				queue_up(a, &m->waiters);
 				return 0;
 			}
@@ -332,7 +198,7 @@ static void release(struct sweep *w, const struct actor *a, size_t first_action)
 			else
 				need_release(w, x->need);
 		} else if (x->kind == ACTION_LEAVE) {
-			leave_behind(w, x); /* takes no memory, so there is none to lack */
+			sweep_leave_behind(w, x); /* takes no memory, so there is none to lack */
 		}
 	}
 }
