@@ -166,17 +166,28 @@ static void put_efficiency(const cJSON *diff)
 	}
 }
 
-/* Those that compute more or less than they did, against the mean of their run. */
-static void put_ranks(const cJSON *diff)
+/* "rank 4", "64 to 95" */
+static void share_name(const char *member, const cJSON *row, char ret_name[NAME_WIDTH])
+{
+	if (strcmp(member, "ranks") == 0) {
+		snprintf(ret_name, NAME_WIDTH, "rank %.0f", json_number_or(row, "rank", 0));
+		return;
+	}
+	double from = json_number_or(row, "from", 0);
+	snprintf(ret_name, NAME_WIDTH, "%.0f to %.0f", from, from + json_number_or(row, "iterations", 1) - 1);
+}
+
+/* Ranks that compute, and iterations that take, more or less than they did against the mean of their run. */
+static void put_shares(const cJSON *diff, const char *member, const char *title)
 {
 	int shown = 0;
-	for (const cJSON *v = json_first(diff, "ranks"); v != NULL && shown < TOP; v = v->next) {
+	for (const cJSON *v = json_first(diff, member); v != NULL && shown < TOP; v = v->next) {
 		char name[NAME_WIDTH];
 		if (!cJSON_IsTrue(json_item(v, "significant")))
 			continue;
 		if (shown++ == 0)
-			put_head("Computation of a rank, the mean of its run is 1");
-		snprintf(name, sizeof(name), "rank %.0f", json_number_or(v, "rank", 0));
+			put_head(title);
+		share_name(member, v, name);
 		put_name(name);
 		printf(" %10s %10s %+11.3f %9s *\n", fmt_plain(fmt_ratio(json_number(v, "a"))).s,
 		       fmt_plain(fmt_ratio(json_number(v, "b"))).s, json_number_or(v, "change", 0), "");
@@ -334,7 +345,8 @@ void show_diff(const cJSON *diff)
 	put_verdict(diff);
 	put_time(diff);
 	put_efficiency(diff);
-	put_ranks(diff);
+	put_shares(diff, "ranks", "Computation of a rank, the mean of its run is 1");
+	put_shares(diff, "iterations", "Iterations of the loop, the mean of its run is 1");
 	put_table(diff, "operations", "MPI functions", "op");
 	put_table(diff, "callsites", "Call sites", NULL);
 	put_table(diff, "wait_states", "Waiting", "state");

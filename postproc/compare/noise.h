@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #define NOISE_ALPHA 0.05 /* how often a comparison names any difference where there is none */
-#define NOISE_TABLES 8	 /* whose rows are judged together; each may err an eighth as often */
+#define NOISE_TABLES 9	 /* whose rows are judged together; each may err a ninth as often */
 #define NOISE_POWER 0.8	 /* how often what is called the smallest difference to be seen would be seen */
 #define NOISE_RUNS_MAX 1000
 

@@ -50,7 +50,7 @@ struct row *table_row(struct table *t, const char *key, bool *ret_made);
 int table_put(struct table *t, enum value_kind kind, bool sorted, cJSON *array);
 void table_done(struct table *t);
 
-/* Members time, efficiency, operations, wait_states. */
+/* Members time, efficiency, operations, wait_states, ranks, iterations. */
 int tables_put(const struct sides *s, cJSON *diff);
 /* Members callsites and wait_sites. */
 int callsites_put(const struct sides *s, cJSON *diff);

@@ -179,6 +179,56 @@ static int put_ranks(const struct sides *s, cJSON *array)
 	return code;
 }
 
+/* ---- iteration by iteration ---- */
+
+static const cJSON *phases_of(const struct sides *s, size_t i)
+{
+	return json_item(s->run[i]->analysis, "phases");
+}
+
+/* Loops that go around as often, cut into the same pieces. */
+static bool same_pieces(const cJSON *a, const cJSON *b)
+{
+	const cJSON *x = json_first(a, "pieces"), *y = json_first(b, "pieces");
+	for (; x != NULL && y != NULL; x = x->next, y = y->next)
+		if (json_number_or(x, "iterations", -1) != json_number_or(y, "iterations", -2))
+			return false;
+	return x == NULL && y == NULL;
+}
+
+/* The time of these iterations against the mean of their run: what makes all of a run slower is no difference of
+ * iterations. */
+static void add_pieces(struct table *t, size_t i, double mean_s)
+{
+	for (const cJSON *v = json_first(phases_of(t->sides, i), "pieces"); v != NULL; v = v->next) {
+		double from = json_number_or(v, "from", 0);
+		char key[32];
+		bool made;
+		snprintf(key, sizeof(key), "%.0f", from);
+		struct row *r = table_row(t, key, &made);
+		if (r == NULL)
+			return;
+		if (made) {
+			json_put(r->object, "from", from);
+			json_put(r->object, "iterations", json_number_or(v, "iterations", 0));
+		}
+		r->value[i] = mean_s > 0 ? json_number(v, "iteration_s") / mean_s : NAN;
+	}
+}
+
+static int put_iterations(const struct sides *s, cJSON *array)
+{
+	struct table t = {.sides = s};
+	bool alike = true;
+	for (size_t i = 1; i < s->n; i++)
+		alike &= same_pieces(phases_of(s, 0), phases_of(s, i));
+	for (size_t i = 0; alike && i < s->n; i++)
+		add_pieces(&t, i, json_number_or(phases_of(s, i), "iteration_s", 0));
+	int code = table_put(&t, VALUE_FACTOR, false, array);
+	table_done(&t);
+	return code;
+}
+
 int tables_put(const struct sides *s, cJSON *diff)
 {
 	cJSON *time = json_array(diff, "time");
@@ -191,5 +241,7 @@ int tables_put(const struct sides *s, cJSON *diff)
 		code = put_operations(s, json_array(diff, "operations"));
 	if (code == 0)
 		code = put_waits(s, json_array(diff, "wait_states"));
-	return code == 0 ? put_ranks(s, json_array(diff, "ranks")) : code;
+	if (code == 0)
+		code = put_ranks(s, json_array(diff, "ranks"));
+	return code == 0 ? put_iterations(s, json_array(diff, "iterations")) : code;
 }

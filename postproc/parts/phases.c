@@ -161,6 +161,18 @@ static void put_phase(const struct analysis *a, cJSON *list, struct phase *x)
 	json_put(row, "io_s", x->io_ns / 1e9);
 }
 
+static void put_pieces(cJSON *o, const struct period *b)
+{
+	cJSON *list = json_array(o, "pieces");
+	uint64_t n, from = 0;
+	for (unsigned i = 0; i < PERIOD_PIECES && (n = period_piece_of(b, i)) > 0; i++, from += n) {
+		cJSON *row = json_row(list);
+		json_put(row, "from", (double)from);
+		json_put(row, "iterations", (double)n);
+		json_put(row, "iteration_s", b->piece_ns[i] / (double)n / 1e9);
+	}
+}
+
 static void put_loop(const struct analysis *a, cJSON *o, const struct loop *loop)
 {
 	const struct period *b = loop->period;
@@ -176,6 +188,7 @@ static void put_loop(const struct analysis *a, cJSON *o, const struct loop *loop
 	json_put(o, "longest_s", b->longest_ns / 1e9);
 	json_put(o, "drift", (period_line_ns(b, last) - period_line_ns(b, 0)) / b->mean_ns);
 	json_put(o, "deviation", period_deviation(b));
+	put_pieces(o, b);
 	cJSON *list = json_array(o, "parts");
 	put_phase(a, list, &(struct phase){.name = "init", .from_ns = begin, .to_ns = loop->from_ns});
 	put_phase(a, list, &(struct phase){.name = "iterations", .from_ns = loop->from_ns, .to_ns = loop->to_ns});
@@ -188,6 +201,7 @@ static void put_unknown(cJSON *o)
 					    "shortest_s", "longest_s", "drift",	     "deviation"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		cJSON_AddNullToObject(o, names[i]);
+	json_array(o, "pieces");
 	json_array(o, "parts");
 }
 

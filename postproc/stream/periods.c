@@ -3,8 +3,21 @@
 
 #include <math.h>
 
+/* When there is no piece for one more, two become one each. */
+static void add_to_piece(struct period *b, uint64_t k, double ns)
+{
+	if (k >> b->piece_log2 == PERIOD_PIECES) {
+		for (unsigned i = 0; i < PERIOD_PIECES / 2; i++)
+			b->piece_ns[i] = b->piece_ns[2 * i] + b->piece_ns[2 * i + 1];
+		memset(b->piece_ns + PERIOD_PIECES / 2, 0, sizeof(b->piece_ns) / 2);
+		b->piece_log2++;
+	}
+	b->piece_ns[k >> b->piece_log2] += ns;
+}
+
 static void add_distance(struct period *b, double ns)
 {
+	add_to_piece(b, b->calls - 1, ns);
 	double k = (double)b->calls - 1, n = k + 1, dk = k - b->mean_k, dg = ns - b->mean_ns;
 	b->mean_k += dk / n;
 	b->mean_ns += dg / n;
@@ -97,6 +110,13 @@ void periods_done(struct periods *x)
 {
 	for (unsigned i = 0; i < PERIOD_RANKS; i++)
 		free(x->of[i].at);
+}
+
+uint64_t period_piece_of(const struct period *b, unsigned i)
+{
+	uint64_t distances = b->calls > 0 ? b->calls - 1 : 0, from = (uint64_t)i << b->piece_log2;
+	uint64_t width = UINT64_C(1) << b->piece_log2, left = distances > from ? distances - from : 0;
+	return left < width ? left : width;
 }
 
 double period_line_ns(const struct period *b, double k)

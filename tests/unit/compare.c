@@ -140,8 +140,26 @@ Test(noise, what_is_called_the_smallest_is_seen_four_times_of_five)
 
 #define NOISY_RANKS 8
 
+#define NOISY_PIECES 20
+
+/* A loop, of which the last pieces take so much of what the others do. */
+static void add_loop(cJSON *root, double slow, double last_pieces)
+{
+	cJSON *phases = json_object(root, "phases"), *list = json_array(phases, "pieces");
+	double sum_s = 0;
+	for (int i = 0; i < NOISY_PIECES; i++) {
+		cJSON *o = json_row(list);
+		double s = slow * (i >= NOISY_PIECES - 3 ? last_pieces : 1) * (0.1 + 0.003 * normal());
+		json_put(o, "from", 4 * i);
+		json_put(o, "iterations", 4);
+		json_put(o, "iteration_s", s);
+		sum_s += s;
+	}
+	json_put(phases, "iteration_s", sum_s / NOISY_PIECES);
+}
+
 /* Of a run on a busy machine: one run in ten is slower as a whole, calls and ranks vary by a few percent each. */
-static cJSON *noisy_run(double rank_4)
+static cJSON *noisy_run(double rank_4, double last_pieces)
 {
 	static const char *const ops[] = {"MPI_Send", "MPI_Recv", "MPI_Waitall", "MPI_Allreduce", "MPI_Barrier"};
 	cJSON *root = cJSON_CreateObject(), *job = json_object(root, "job");
@@ -171,17 +189,19 @@ static cJSON *noisy_run(double rank_4)
 		json_put_text(w, "state", ops[i]);
 		json_put(w, "seconds", slow * (2 + 0.4 * normal()));
 	}
+	add_loop(root, slow, last_pieces);
 	return root;
 }
 
-static cJSON *noisy_difference(unsigned nruns, double rank_4)
+static cJSON *noisy_difference(unsigned nruns, double rank_4, double last_pieces)
 {
 	struct compare_run runs[12];
 	struct compare_input in = {runs, 2 * (size_t)nruns, 2, COMPARE_BOTH};
 	struct error e;
 	cJSON *diff;
 	for (unsigned i = 0; i < 2 * nruns; i++)
-		runs[i] = (struct compare_run){"run", noisy_run(i < nruns ? 1 : rank_4), i >= nruns, NOISY_RANKS};
+		runs[i] = (struct compare_run){"run", noisy_run(i < nruns ? 1 : rank_4, i < nruns ? 1 : last_pieces),
+					       i >= nruns, NOISY_RANKS};
 	cr_assert_eq(compare_runs(&in, &diff, &e), 0, "%s", e.text);
 	for (unsigned i = 0; i < 2 * nruns; i++)
 		cJSON_Delete(runs[i].analysis);
@@ -190,9 +210,9 @@ static cJSON *noisy_difference(unsigned nruns, double rank_4)
 
 static unsigned named_in(const cJSON *diff)
 {
-	static const char *const members[] = {"time", "efficiency", "ranks", "operations", "wait_states"};
+	static const char *const members[] = {"time", "efficiency", "ranks", "iterations", "operations", "wait_states"};
 	unsigned n = 0;
-	for (size_t i = 0; i < 5; i++)
+	for (size_t i = 0; i < 6; i++)
 		for (const cJSON *v = json_first(diff, members[i]); v != NULL; v = v->next)
 			n += json_bool(v, "significant", false);
 	return n;
@@ -204,7 +224,7 @@ Test(compare, of_200_splits_of_equal_runs_ten_at_most_name_anything)
 		unsigned alarms = 0;
 		seed_state = nruns;
 		for (unsigned k = 0; k < 200; k++) {
-			cJSON *diff = noisy_difference(nruns, 1);
+			cJSON *diff = noisy_difference(nruns, 1, 1);
 			alarms += named_in(diff) > 0;
 			cJSON_Delete(diff);
 		}
@@ -217,17 +237,60 @@ Test(compare, a_rank_that_computes_more_is_named_after_three_runs)
 	unsigned found = 0;
 	seed_state = 5;
 	for (unsigned k = 0; k < 50; k++) {
-		cJSON *diff = noisy_difference(3, 1.5);
+		cJSON *diff = noisy_difference(3, 1.5, 1);
 		const cJSON *first = json_first(diff, "ranks");
 		found += json_number(first, "rank") == 4 && json_bool(first, "significant", false);
 		cJSON_Delete(diff);
 	}
 	cr_expect_geq(found, 40, "%u of 50", found);
-	cJSON *diff = noisy_difference(3, 1);
+	cJSON *diff = noisy_difference(3, 1, 1);
 	const cJSON *region = json_first(diff, "time");
 	cr_expect_gt(json_number(region, "smallest_s"), fabs(json_number(region, "change_s")));
 	cr_expect(json_number_or(region, "runs_needed", 1001) > 3);
 	cJSON_Delete(diff);
+}
+
+/* Its last iterations, though the run as a whole is within its noise. */
+Test(compare, iterations_that_take_longer_are_named_after_five_runs)
+{
+	unsigned found = 0;
+	seed_state = 9;
+	for (unsigned k = 0; k < 50; k++) {
+		cJSON *diff = noisy_difference(5, 1, 1.3);
+		unsigned right = 0, wrong = 0, i = 0;
+		for (const cJSON *v = json_first(diff, "iterations"); v != NULL; v = v->next, i++) {
+			cr_assert_eq(json_number(v, "from"), 4 * i);
+			cr_assert_eq(json_number(v, "iterations"), 4);
+			*(i >= NOISY_PIECES - 3 && json_number(v, "change") > 0.1 ? &right : &wrong) +=
+				json_bool(v, "significant", false) && json_number(v, "change") > 0;
+		}
+		cr_assert_eq(i, NOISY_PIECES);
+		found += right == 3 && wrong == 0;
+		cJSON_Delete(diff);
+	}
+	cr_expect_geq(found, 45, "%u of 50", found);
+}
+
+/* Loops that go around as often are compared, others not. */
+Test(compare, iterations_of_loops_of_other_lengths_are_not_compared)
+{
+	struct compare_run runs[2] = {{"a", noisy_run(1, 1), 0, NOISY_RANKS}, {"b", noisy_run(1, 1), 1, NOISY_RANKS}};
+	struct compare_input in = {runs, 2, 2, COMPARE_BOTH};
+	struct error e;
+	cJSON *diff, *pieces = cJSON_GetObjectItem(cJSON_GetObjectItem(runs[1].analysis, "phases"), "pieces");
+	cr_assert_eq(compare_runs(&in, &diff, &e), 0, "%s", e.text);
+	cr_expect_eq(json_count(diff, "iterations"), NOISY_PIECES);
+	cJSON_Delete(diff);
+	cJSON_ReplaceItemInObject(cJSON_GetArrayItem(pieces, 3), "iterations", cJSON_CreateNumber(5));
+	cr_assert_eq(compare_runs(&in, &diff, &e), 0, "%s", e.text);
+	cr_expect_eq(json_count(diff, "iterations"), 0);
+	cJSON_Delete(diff);
+	cJSON_DeleteItemFromArray(pieces, 3);
+	cr_assert_eq(compare_runs(&in, &diff, &e), 0, "%s", e.text);
+	cr_expect_eq(json_count(diff, "iterations"), 0);
+	cJSON_Delete(diff);
+	for (int i = 0; i < 2; i++)
+		cJSON_Delete(runs[i].analysis);
 }
 
 /* What is said of a run of which n ranks end in that state, so many more are missing and so many events lost. */
@@ -238,7 +301,7 @@ static cJSON *notes_of(const char *state, unsigned n, unsigned missing, unsigned
 	struct error e;
 	cJSON *diff;
 	for (unsigned i = 0; i < 2; i++)
-		runs[i] = (struct compare_run){"run", noisy_run(1), i, NOISY_RANKS};
+		runs[i] = (struct compare_run){"run", noisy_run(1, 1), i, NOISY_RANKS};
 	cJSON *coverage = cJSON_GetObjectItem(runs[1].analysis, "coverage");
 	cJSON_ReplaceItemInObject(coverage, "complete", cJSON_CreateFalse());
 	cJSON_ReplaceItemInObject(coverage, "ranks_seen", cJSON_CreateNumber(NOISY_RANKS - (double)missing));
@@ -302,7 +365,7 @@ Test(compare, a_call_that_never_ended_is_a_change_of_its_function)
 	cJSON *diff;
 	for (unsigned i = 0; i < 2; i++) {
 		seed_state = 7;
-		runs[i] = (struct compare_run){"run", noisy_run(1), i > 0, NOISY_RANKS};
+		runs[i] = (struct compare_run){"run", noisy_run(1, 1), i > 0, NOISY_RANKS};
 	}
 	add_open(runs[1].analysis, 0, "MPI_Recv", 2, 9.5, 3);
 	cr_assert_eq(compare_runs(&in, &diff, &e), 0, "%s", e.text);

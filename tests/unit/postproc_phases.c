@@ -97,6 +97,31 @@ Test(phases, are_init_iterations_and_output)
 	}
 }
 
+static double sum_of(const cJSON *list, const char *key)
+{
+	double sum = 0;
+	for (const cJSON *v = list->child; v != NULL; v = v->next)
+		sum += field(v, key);
+	return sum;
+}
+
+/* 99 distances: of four each, and the rest. */
+Test(phases, are_told_in_at_most_32_pieces)
+{
+	cJSON *root = growing(false);
+	const cJSON *list = node_at(root, "phases.pieces");
+	cr_assert_eq(cJSON_GetArraySize(list), 25);
+	cr_expect_eq(sum_of(list, "iterations"), 99);
+	for (int i = 0; i < 25; i++) {
+		const cJSON *row = cJSON_GetArrayItem(list, i);
+		double n = i < 24 ? 4 : 3, middle = 4 * i + (n - 1) / 2;
+		cr_expect_eq(field(row, "from"), 4 * i);
+		cr_expect_eq(field(row, "iterations"), n);
+		cr_expect_float_eq(field(row, "iteration_s"), 10e-3 + 10e-3 / 99 * (middle + 1), 0.15e-3);
+	}
+	cJSON_Delete(root);
+}
+
 /* What comes four times each time around, and every tenth time, is no iteration. */
 Test(phases, go_around_once_each_time)
 {
