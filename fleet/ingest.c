@@ -324,8 +324,7 @@ static void refuse(struct ingest *g, const char *where, const char *why)
 int ingest_record(struct ingest *g, const char *text, size_t len, const char *where, const char *owner, struct error *e)
 {
 	struct fleet_job j = {0};
-	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
-		len--;
+	len = record_length(text, len);
 	cJSON *record = len < RECORD_BYTES_MAX ? record_read(text, len) : NULL;
 	const char *wrong = len >= RECORD_BYTES_MAX ? "is longer than 8,192 bytes"
 			    : record == NULL	    ? "is not JSON"

@@ -198,6 +198,8 @@ Test(fleet_ingest, what_is_no_record_is_refused_and_said)
 	} rows[] = {
 		{"", "here: is not JSON; ignored"},
 		{"{", "here: is not JSON; ignored"},
+		{RECORD("") "x", "here: is not JSON; ignored"},
+		{RECORD("") "\n{}", "here: is not JSON; ignored"},
 		{"[]", "here: is not a record of schema mpitrace/job/2; ignored"},
 		{RECORD(",\"user\":\"bob\""), "here: has a field twice; ignored"},
 		{"{\"schema\":\"mpitrace/job/2\",\"id\":\"\",\"start\":\"2025-03-01T10:00:00Z\"}",
@@ -419,6 +421,10 @@ Test(fleet_ingest, an_alert_of_others_or_of_a_time_to_come_is_refused)
 	cr_expect_eq(ingest_counts(g).alerts, 1);
 	take_alert("{}", NULL);
 	cr_expect_eq(ingest_counts(g).refused, 3);
+	char behind[2000];
+	snprintf(behind, sizeof(behind), "%s {}", alert("y", "ann", 60));
+	take_alert(behind, NULL);
+	cr_expect_eq(ingest_counts(g).refused, 4, "something stands behind it");
 }
 
 /* ---- sums and metrics ---- */
