@@ -400,8 +400,7 @@ static bool prepare(struct ingest *g, struct error *e)
 static int begin(struct ingest *g, struct error *e)
 {
 	int rc = fleet_run(g->f, "BEGIN IMMEDIATE", e);
-	g->kept_from = rc == 0 ? fleet_kept_from(g->f) : 0;
-	return rc;
+	return rc == 0 ? fleet_kept_from(g->f, &g->kept_from, e) : rc;
 }
 
 struct ingest *ingest_begin(struct fleet *f, void (*say)(void *context, const char *text), void *context,

@@ -70,7 +70,7 @@ static void put_effect(struct fleet_page *g, sqlite3_stmt *row, double most)
 
 static void put_suspects(struct fleet_page *g)
 {
-	double most = fleet_number(g->site->f, "SELECT max(high) FROM node_effects WHERE suspected", 0.1);
+	double most = ask_number(g, "SELECT max(high) FROM node_effects WHERE suspected", 0.1);
 	sqlite3_stmt *row = ask(g,
 				"SELECT e.node, n.name, e.effect, e.low, e.high, e.jobs, e.lost, e.since, e.since_low, "
 				"e.since_high, e.before FROM node_effects e JOIN names n ON "
@@ -97,7 +97,7 @@ static void put_suspects(struct fleet_page *g)
 /* How far the picture reaches on either side: to the furthest node, so that none stands in the last column for many. */
 static double reach_of(struct fleet_page *g)
 {
-	double most = fleet_number(g->site->f, "SELECT max(abs(effect)) FROM node_effects WHERE jobs>=5", 0);
+	double most = ask_number(g, "SELECT max(abs(effect)) FROM node_effects WHERE jobs>=5", 0);
 	return fmax(REACH_LEAST, fmin(REACH_MOST, most * 1.05));
 }
 

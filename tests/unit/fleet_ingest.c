@@ -1,5 +1,7 @@
 /* fleet_ingest.c - a record of which all is known in the database, column by column; which are refused, and as what;
  * and alerts, sums and metrics. */
+#include "fleet_number.h"
+
 #include "fleet/alerts.h"
 #include "fleet/estimate.h"
 #include "fleet/ingest.h"
@@ -59,7 +61,7 @@ static void take(const char *text)
 
 static double number(const char *sql)
 {
-	return fleet_number(&f, sql, -1);
+	return number_of(&f, sql, -1);
 }
 
 /* The first column of the first row, as text. */
@@ -455,9 +457,11 @@ Test(fleet_ingest, errors_of_the_database_have_their_number)
 	cr_expect_eq(fleet_run(&f, "SELECT missing", &e), -EIO);
 	cr_expect_not_null(strstr(e.text, "memory: no such column: missing"), "%s", e.text);
 	cr_expect_null(fleet_prepare(&f, "SELECT missing", &e));
-	cr_expect_eq(fleet_number(&f, "SELECT missing", 7), 7);
-	cr_expect_eq(fleet_number(&f, "SELECT NULL", 7), 7);
-	cr_expect_eq(fleet_number(&f, "SELECT 1 WHERE 0", 7), 7);
+	double value = 3;
+	cr_expect_eq(fleet_number(&f, "SELECT missing", 7, &value, &e), -EIO, "a question that fails is no fallback");
+	cr_expect_eq(value, 3);
+	cr_expect_eq(number_of(&f, "SELECT NULL", 7), 7);
+	cr_expect_eq(number_of(&f, "SELECT 1 WHERE 0", 7), 7);
 	cr_expect_eq(fleet_run_on(&f, "DELETE FROM days WHERE missing=?1", 1, &e), -EIO);
 }
 
