@@ -9,16 +9,18 @@
 #include "fleet/retention.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS 10 /* of SQLite's machine between two moments */
 #define FEW 8L
 #define MANY 40L
 
 static struct fleet good, f;
-static long left; /* moments until it fails */
+static int steps = 10; /* of SQLite's machine between two moments */
+static long left;      /* moments until it fails */
 static bool failed;
 
 static int fail_once(void *context)
@@ -81,7 +83,7 @@ static long fail_at_each(deed what, const char *name, long from)
 		FILE *out = open_memstream(&text[side], &n);
 		left = at;
 		failed = false;
-		sqlite3_progress_handler(f.db, STEPS, fail_once, NULL);
+		sqlite3_progress_handler(f.db, steps, fail_once, NULL);
 		int rc = what(out, &e);
 		sqlite3_progress_handler(f.db, 0, NULL, NULL);
 		fclose(out);
@@ -137,6 +139,24 @@ static int check(FILE *out, struct error *e)
 	return fleet_check(&f, e);
 }
 
+/* A record that comes twice. */
+static int ingest(FILE *out, struct error *e)
+{
+	static const char record[] = "{\"schema\":\"mpitrace/job/2\",\"id\":\"x\",\"user\":\"ann\","
+				     "\"start\":\"2025-03-01T10:00:00Z\"}";
+	struct ingest *g = ingest_begin(&f, NULL, NULL, e);
+	int rc = g != NULL ? 0 : -EIO;
+	for (int i = 0; i < 2 && rc == 0; i++)
+		rc = ingest_record(g, record, strlen(record), "here", NULL, e);
+	if (rc == 0)
+		rc = ingest_commit(g, e);
+	if (rc == 0)
+		fprintf(out, "%ju added, %ju known\n", (uintmax_t)ingest_counts(g).added,
+			(uintmax_t)ingest_counts(g).known);
+	ingest_end(g);
+	return rc;
+}
+
 static int keep(FILE *out, struct error *e)
 {
 	uint64_t n;
@@ -173,6 +193,12 @@ TestSuite(fleet_broken, .init = begin, .fini = end, .timeout = 300);
 Test(fleet_broken, what_is_judged)
 {
 	cr_expect_gt(fail_at_each(estimate, "estimate", FEW), 10);
+}
+
+Test(fleet_broken, what_comes_in)
+{
+	steps = 3; /* these are short */
+	cr_expect_gt(fail_at_each(ingest, "ingest", 1000), 30);
 }
 
 Test(fleet_broken, who_is_forgotten)
