@@ -94,7 +94,7 @@ static void put_since(sqlite3_stmt *s, const struct node_effect *x)
 
 static int put_nodes(struct fleet *f, const struct scan *scan, const struct node_effect *x, struct error *e)
 {
-	sqlite3_stmt *s = fleet_prepare(f, "INSERT INTO node_effects VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", e);
+	sqlite3_stmt *s = fleet_prepare(f, "INSERT INTO node_effects VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", e);
 	sqlite3_stmt *jobs = s != NULL ? fleet_prepare(f, "INSERT INTO node_jobs VALUES(?,?,?,?)", e) : NULL;
 	int rc = jobs != NULL ? 0 : -EIO;
 	for (size_t i = 0; i < scan->names.n && rc == 0; i++) {
@@ -106,6 +106,8 @@ static int put_nodes(struct fleet *f, const struct scan *scan, const struct node
 		sqlite3_bind_int(s, 8, x[i].suspected);
 		sqlite3_bind_double(s, 9, x[i].lost);
 		put_since(s, &x[i]);
+		sqlite3_bind_int64(s, 15, x[i].programs);
+		sqlite3_bind_int64(s, 16, x[i].others);
 		rc = step(f, s, e);
 		if (rc == 0)
 			rc = put_evidence(f, jobs, scan, i, &x[i], e);

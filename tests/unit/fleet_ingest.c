@@ -474,7 +474,7 @@ Test(fleet_ingest, metrics_are_rows_with_labels)
 	take_alert(alert("y", "ann", 60), NULL);
 	cr_assert_eq(ingest_commit(g, &e), 0);
 	run("COMMIT; INSERT INTO names VALUES(100, 7, 'a\"b\\c'||char(10)); INSERT INTO node_effects "
-	    "VALUES(100,0.2,0,0,0,0,9,1,0,1700000000,0,0,0,0)");
+	    "VALUES(100,0.2,0,0,0,0,9,1,0,1700000000,0,0,0,0,0,0)");
 	FILE *out = open_memstream(&text, &n);
 	cr_assert_eq(fleet_metrics(&f, out, &e), 0, "%s", e.text);
 	fclose(out);
