@@ -57,8 +57,8 @@ struct node_traces {
 	size_t *first;		/* of each node, and the end */
 };
 
-/* NODE_LEFT: what is left beside the node's effect, held to NODE_HUBER standard deviations. NODE_WHOLE: with its effect,
- * as if that had not been fitted. */
+/* NODE_LEFT: what is left beside the node's effect, held to NODE_HUBER standard deviations. NODE_WHOLE: with its
+ * effect, as if that had not been fitted. */
 enum node_of { NODE_LEFT, NODE_WHOLE };
 
 /* 0 or -ENOMEM; node_traces_done() in any case. */

@@ -13,7 +13,7 @@
 
 #include "fleet/node_fit.h"
 
-/* Of nodes that are slow for some programs only: programs, others, and with them effect, low, high, jobs, and since when.
+/* Of nodes that are slow for some programs only: programs, others, and with them effect, low, high, jobs, since when.
  * p[]: of each node that is not suspected, that two programs find it slow by chance; NAN: nothing is known of that. 0
  * or -ENOMEM. */
 int node_programs_find(struct node_fit *f, const struct node_changing *g, struct node_effect *x, double *p);
