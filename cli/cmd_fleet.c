@@ -350,13 +350,17 @@ static int check(const struct options *o)
 {
 	struct fleet f = {0};
 	struct error e;
+	double jobs, pruned;
 	int rc = fleet_open(o->db, FLEET_READ, &f, &e);
 	if (rc == 0)
 		rc = fleet_check(&f, &e);
 	if (rc == 0)
-		printf("%s: whole, %s, %s pruned\n", o->db,
-		       fmt_plain(fmt_many(fleet_number(&f, "SELECT count(*) FROM jobs", 0), "job")).s,
-		       fmt_plain(fmt_count(fleet_number(&f, "SELECT jobs FROM let_go", 0))).s);
+		rc = fleet_number(&f, "SELECT count(*) FROM jobs", 0, &jobs, &e);
+	if (rc == 0)
+		rc = fleet_number(&f, "SELECT jobs FROM let_go", 0, &pruned, &e);
+	if (rc == 0)
+		printf("%s: whole, %s, %s pruned\n", o->db, fmt_plain(fmt_many(jobs, "job")).s,
+		       fmt_plain(fmt_count(pruned)).s);
 	fleet_close(&f);
 	return rc < 0 ? complain(&e) : EXIT_DONE;
 }

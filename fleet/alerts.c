@@ -2,6 +2,7 @@
 #include "fleet/alerts.h"
 #include "fleet/alert.h"
 #include "fleet/job.h"
+#include "fleet/record_read.h"
 
 #include "base/json.h"
 
@@ -40,7 +41,7 @@ int alerts_put(struct fleet *f, const char *text, size_t len_bytes, const char *
 	       bool *ret_new, struct error *e)
 {
 	struct alert a;
-	cJSON *json = len_bytes <= ALERT_BYTES_MAX ? cJSON_ParseWithLength(text, len_bytes) : NULL;
+	cJSON *json = len_bytes <= ALERT_BYTES_MAX ? record_json(text, len_bytes) : NULL;
 	*ret_new = false;
 	*ret_why = alert_of(json, &a);
 	if (*ret_why == NULL && !record_is_owners(a.user, owner))

@@ -74,9 +74,9 @@ static int count_all(struct tally *t, enum kind kind, enum side side, const char
 /* One that has gone since says nothing. Users have many programs, and so builds. */
 static int count_job(struct tally *t, sqlite3_stmt *ask, sqlite3_int64 id, enum side side)
 {
-	int rc = 0;
 	sqlite3_bind_int64(ask, 1, id);
-	if (sqlite3_step(ask) == SQLITE_ROW) {
+	int got = sqlite3_step(ask), rc = got == SQLITE_ROW || got == SQLITE_DONE ? 0 : -EIO;
+	if (got == SQLITE_ROW) {
 		bool of_user = sqlite3_column_int(ask, 3) != 0;
 		for (int kind = of_user ? MPI : BUILD; kind < KINDS && rc == 0; kind++)
 			rc = count_all(t, kind, side, (const char *)sqlite3_column_text(ask, kind));
@@ -201,7 +201,10 @@ int came_with_keep(struct fleet *f, const struct scan *s, const change_list *lis
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
 		struct tally t = {0};
 		rc = count_sides(&t, ask, s, &list->at[i]);
-		rc = rc < 0 ? fail(e, rc, "out of memory") : keep_change(f, insert, &list->at[i], &t, e);
+		if (rc < 0)
+			rc = rc == -ENOMEM ? fail(e, rc, "out of memory") : fleet_fail(f, e);
+		else
+			rc = keep_change(f, insert, &list->at[i], &t, e);
 		tally_done(&t);
 	}
 	sqlite3_finalize(ask);

@@ -51,14 +51,17 @@ int fleet_run_on(struct fleet *f, const char *sql, int64_t day, struct error *e)
 	return rc;
 }
 
-double fleet_number(struct fleet *f, const char *sql, double fallback)
+int fleet_number(struct fleet *f, const char *sql, double fallback, double *ret_value, struct error *e)
 {
-	sqlite3_stmt *s = fleet_prepare(f, sql, NULL);
-	double value = fallback;
-	if (s != NULL && sqlite3_step(s) == SQLITE_ROW && sqlite3_column_type(s, 0) != SQLITE_NULL)
-		value = sqlite3_column_double(s, 0);
+	sqlite3_stmt *s = fleet_prepare(f, sql, e);
+	if (s == NULL)
+		return -EIO;
+	int got = sqlite3_step(s), rc = got == SQLITE_ROW || got == SQLITE_DONE ? 0 : fleet_fail(f, e);
+	if (rc == 0)
+		*ret_value = got == SQLITE_ROW && sqlite3_column_type(s, 0) != SQLITE_NULL ? sqlite3_column_double(s, 0)
+											   : fallback;
 	sqlite3_finalize(s);
-	return value;
+	return rc;
 }
 
 static int migrate_to(struct fleet *f, int version, struct error *e)
@@ -75,10 +78,12 @@ static int migrate_to(struct fleet *f, int version, struct error *e)
 /* The version is read again inside of the transaction: two may have begun at once. */
 static int migrate(struct fleet *f, struct error *e)
 {
+	double version = 0;
 	int rc = fleet_run(f, "BEGIN IMMEDIATE", e);
-	int version = (int)fleet_number(f, "PRAGMA user_version", 0);
+	if (rc == 0)
+		rc = fleet_number(f, "PRAGMA user_version", 0, &version, e);
 	while (rc == 0 && version < fleet_version)
-		rc = migrate_to(f, ++version, e);
+		rc = migrate_to(f, (int)++version, e);
 	if (rc == 0)
 		return fleet_run(f, "COMMIT", e);
 	sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
@@ -87,22 +92,23 @@ static int migrate(struct fleet *f, struct error *e)
 
 static int check_version(struct fleet *f, enum fleet_mode mode, struct error *e)
 {
-	int version = (int)fleet_number(f, "PRAGMA user_version", -1);
-	int id = (int)fleet_number(f, "PRAGMA application_id", 0);
-	bool empty = fleet_number(f, "SELECT count(*) FROM sqlite_master", -1) == 0;
-	if (version < 0)
+	double version, id, tables;
+	if (fleet_number(f, "PRAGMA user_version", 0, &version, e) < 0 ||
+	    fleet_number(f, "PRAGMA application_id", 0, &id, e) < 0 ||
+	    fleet_number(f, "SELECT count(*) FROM sqlite_master", 0, &tables, e) < 0)
 		return fleet_fail(f, e);
-	if (id != APPLICATION_ID && !(empty && mode == FLEET_CREATE))
+	if (id != APPLICATION_ID && !(tables == 0 && mode == FLEET_CREATE))
 		return fail(e, -EBADMSG, "%s: is not a fleet database; `mpitrace fleet ingest` makes one", f->path);
 	if (version > fleet_version)
 		return fail(e, -EPROTO,
-			    "%s: has version %d, and this mpitrace knows %d: use the one that made it, or a newer one",
+			    "%s: has version %.0f, and this mpitrace knows %d: use the one that made it, or a newer "
+			    "one",
 			    f->path, version, fleet_version);
 	if (version == fleet_version)
 		return 0;
 	if (mode == FLEET_READ)
-		return fail(e, -EPROTO, "%s: has version %d; `mpitrace fleet ingest` brings it to %d", f->path, version,
-			    fleet_version);
+		return fail(e, -EPROTO, "%s: has version %.0f; `mpitrace fleet ingest` brings it to %d", f->path,
+			    version, fleet_version);
 	return migrate(f, e);
 }
 
@@ -193,8 +199,13 @@ static const struct sum {
 static int check_sums(struct fleet *f, struct error *e)
 {
 	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
-		double jobs = fleet_number(f, sums[i].jobs, -1), days = fleet_number(f, sums[i].days_jobs, -2);
-		double hours = fleet_number(f, sums[i].hours, -1), summed = fleet_number(f, sums[i].days_hours, -2);
+		double jobs, days, hours, summed;
+		int rc = fleet_number(f, sums[i].jobs, 0, &jobs, e);
+		rc = rc == 0 ? fleet_number(f, sums[i].days_jobs, 0, &days, e) : rc;
+		rc = rc == 0 ? fleet_number(f, sums[i].hours, 0, &hours, e) : rc;
+		rc = rc == 0 ? fleet_number(f, sums[i].days_hours, 0, &summed, e) : rc;
+		if (rc < 0)
+			return rc;
 		if (jobs != days || fabs(hours - summed) > SUMS_TOLERANCE * (hours + 1))
 			return fail(e, -EBADMSG, "%s: %.0f %s of %.3f core-hours, but the days add up to %.0f of %.3f",
 				    f->path, jobs, sums[i].what, hours, days, summed);
@@ -205,8 +216,13 @@ static int check_sums(struct fleet *f, struct error *e)
 /* Of days that are kept: of others nobody has more than the sum. */
 static int check_not_known(struct fleet *f, struct error *e)
 {
-	double hours = fleet_number(f, "SELECT total(core_hours*(1-wait)) FROM jobs WHERE useful IS NULL", -1);
-	double summed = fleet_number(f, "SELECT total(d.not_known) FROM days d, let_go l WHERE d.day>=l.day", -2);
+	double hours, summed;
+	int rc = fleet_number(f, "SELECT total(core_hours*(1-wait)) FROM jobs WHERE useful IS NULL", 0, &hours, e);
+	if (rc == 0)
+		rc = fleet_number(f, "SELECT total(d.not_known) FROM days d, let_go l WHERE d.day>=l.day", 0, &summed,
+				  e);
+	if (rc < 0)
+		return rc;
 	if (fabs(hours - summed) > SUMS_TOLERANCE * (hours + 1))
 		return fail(e, -EBADMSG,
 			    "%s: how %.3f core-hours of jobs were spent is not known, but the days add up to %.3f",

@@ -49,5 +49,5 @@ int fleet_run(struct fleet *f, const char *sql, struct error *e);
 sqlite3_stmt *fleet_prepare(struct fleet *f, const char *sql, struct error *e);
 /* A statement with a day in it, which gives no rows. 0 or -EIO, with text. */
 int fleet_run_on(struct fleet *f, const char *sql, int64_t day, struct error *e);
-/* The first column of the first row, or fallback. */
-double fleet_number(struct fleet *f, const char *sql, double fallback);
+/* The first column of the first row; fallback without a row, or of NULL. 0, or -errno with text. */
+int fleet_number(struct fleet *f, const char *sql, double fallback, double *ret_value, struct error *e);

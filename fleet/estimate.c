@@ -94,7 +94,7 @@ static void put_since(sqlite3_stmt *s, const struct node_effect *x)
 
 static int put_nodes(struct fleet *f, const struct scan *scan, const struct node_effect *x, struct error *e)
 {
-	sqlite3_stmt *s = fleet_prepare(f, "INSERT INTO node_effects VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", e);
+	sqlite3_stmt *s = fleet_prepare(f, "INSERT INTO node_effects VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", e);
 	sqlite3_stmt *jobs = s != NULL ? fleet_prepare(f, "INSERT INTO node_jobs VALUES(?,?,?,?)", e) : NULL;
 	int rc = jobs != NULL ? 0 : -EIO;
 	for (size_t i = 0; i < scan->names.n && rc == 0; i++) {
@@ -106,6 +106,8 @@ static int put_nodes(struct fleet *f, const struct scan *scan, const struct node
 		sqlite3_bind_int(s, 8, x[i].suspected);
 		sqlite3_bind_double(s, 9, x[i].lost);
 		put_since(s, &x[i]);
+		sqlite3_bind_int64(s, 15, x[i].programs);
+		sqlite3_bind_int64(s, 16, x[i].others);
 		rc = step(f, s, e);
 		if (rc == 0)
 			rc = put_evidence(f, jobs, scan, i, &x[i], e);
@@ -254,6 +256,7 @@ static int look(struct fleet *f, struct estimate *x, struct error *e)
 
 static int put(struct fleet *f, const struct estimate *x, struct error *e)
 {
+	int64_t monday;
 	int rc = fleet_run(f, clear, e);
 	if (rc == 0)
 		rc = put_nodes(f, &x->scan, x->effects, e);
@@ -269,24 +272,31 @@ static int put(struct fleet *f, const struct estimate *x, struct error *e)
 		rc = fleet_run(f, sums_by_time, e);
 	if (rc == 0)
 		rc = fleet_run(f, sums, e);
-	return rc == 0 ? monday_keep(f, monday_last(f, (int64_t)time(NULL)), e) : rc;
+	if (rc == 0)
+		rc = monday_last(f, (int64_t)time(NULL), &monday, e);
+	return rc == 0 ? monday_keep(f, monday, e) : rc;
 }
 
 /* A replaced record has a new number. */
-static bool is_current(struct fleet *f)
+static int is_current(struct fleet *f, bool *ret_current, struct error *e)
 {
-	return fleet_number(f,
-			    "SELECT (SELECT count(*) FROM jobs)=jobs AND (SELECT ifnull(max(id), 0) FROM jobs)=last"
-			    " FROM estimated",
-			    0) == 1;
+	double current;
+	int rc = fleet_number(f,
+			      "SELECT (SELECT count(*) FROM jobs)=jobs AND (SELECT ifnull(max(id), 0) FROM jobs)=last"
+			      " FROM estimated",
+			      0, &current, e);
+	*ret_current = rc == 0 && current == 1;
+	return rc;
 }
 
 int fleet_estimate(struct fleet *f, struct error *e)
 {
 	struct estimate x = {0};
-	if (is_current(f))
-		return 0;
-	int rc = look(f, &x, e);
+	bool current;
+	int rc = is_current(f, &current, e);
+	if (rc < 0 || current)
+		return rc;
+	rc = look(f, &x, e);
 	if (rc == 0)
 		rc = fleet_run(f, "BEGIN IMMEDIATE", e);
 	if (rc == 0)

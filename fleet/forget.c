@@ -114,9 +114,11 @@ static int find(struct fleet *f, const char *user, sqlite3_int64 *ret_id, struct
 static int remove_all(struct fleet *f, const char *user, struct fleet_forgotten *ret_n, struct error *e)
 {
 	struct forgotten who = {.user = user, .word = word_of(user)};
-	uint64_t changed[sizeof(steps) / sizeof(steps[0])] = {0}, past;
+	uint64_t changed[sizeof(steps) / sizeof(steps[0])] = {0};
 	int rc = who.word != NULL ? find(f, user, &who.id, e) : fail(e, -ENOMEM, "out of memory");
-	double gone = fleet_number(f, "SELECT jobs FROM let_go", 0);
+	double gone = 0, left = 0;
+	if (rc == 0)
+		rc = fleet_number(f, "SELECT jobs FROM let_go", 0, &gone, e);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && rc == 0; i++) {
 		if (who.id == 0 && strstr(steps[i], "?1") != NULL)
 			continue;
@@ -124,8 +126,9 @@ static int remove_all(struct fleet *f, const char *user, struct fleet_forgotten 
 		changed[i] = (uint64_t)sqlite3_changes64(f->db);
 	}
 	sqlite3_free(who.word);
-	past = (uint64_t)(gone - fleet_number(f, "SELECT jobs FROM let_go", gone));
-	*ret_n = (struct fleet_forgotten){changed[0] + past, changed[SET_ASIDE]};
+	if (rc == 0)
+		rc = fleet_number(f, "SELECT jobs FROM let_go", 0, &left, e);
+	*ret_n = (struct fleet_forgotten){changed[0] + (uint64_t)(gone - left), changed[SET_ASIDE]};
 	return rc == 0 && ret_n->jobs + ret_n->set_aside + changed[ALERTS] == 0
 		       ? fail(e, -ESRCH, "%s: no job of a user \"%.64s\"", f->path, user)
 		       : rc;

@@ -215,14 +215,15 @@ static int add_run(struct ingest *g, sqlite3_int64 id, const cJSON *record, stru
 }
 
 /* Is this very text there? */
-static bool is_known(struct ingest *g, sqlite3_int64 id, const char *text, size_t len)
+static int is_known(struct ingest *g, sqlite3_int64 id, const char *text, size_t len, bool *ret_known, struct error *e)
 {
 	char old[RECORD_BYTES_MAX];
 	bool same = false;
 	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
 	sqlite3_bind_int64(g->find_record, 1, id);
-	if (d != NULL && sqlite3_step(g->find_record) == SQLITE_ROW &&
-	    sqlite3_column_int64(g->find_record, 0) == (sqlite3_int64)len && len <= sizeof(old)) {
+	int got = sqlite3_step(g->find_record);
+	if (d != NULL && got == SQLITE_ROW && sqlite3_column_int64(g->find_record, 0) == (sqlite3_int64)len &&
+	    len <= sizeof(old)) {
 		const void *packed = sqlite3_column_blob(g->find_record, 1);
 		size_t bytes = (size_t)sqlite3_column_bytes(g->find_record, 1);
 		same = libdeflate_deflate_decompress(d, packed, bytes, old, len, NULL) == LIBDEFLATE_SUCCESS &&
@@ -230,7 +231,8 @@ static bool is_known(struct ingest *g, sqlite3_int64 id, const char *text, size_
 	}
 	sqlite3_reset(g->find_record);
 	libdeflate_free_decompressor(d);
-	return same;
+	*ret_known = same;
+	return got == SQLITE_ROW || got == SQLITE_DONE ? 0 : fleet_fail(g->f, e);
 }
 
 /* The job of that key, 0 for none, and whose it is. */
@@ -265,13 +267,13 @@ static int put(struct ingest *g, struct fleet_job *j, const char *text, size_t l
 {
 	char room[FLEET_CLAIM_MAX];
 	sqlite3_int64 old = 0;
+	bool known = false;
 	int rc = find_own(g, j, room, &old, e);
-	if (rc < 0)
+	if (rc == 0 && old != 0)
+		rc = is_known(g, old, text, len, &known, e);
+	g->counts.known += rc == 0 && known;
+	if (rc < 0 || known)
 		return rc;
-	if (old != 0 && is_known(g, old, text, len)) {
-		g->counts.known++;
-		return 0;
-	}
 	if (old != 0) {
 		sqlite3_bind_int64(g->remove_job, 1, old);
 		rc = step(g, g->remove_job, e);
@@ -324,8 +326,7 @@ static void refuse(struct ingest *g, const char *where, const char *why)
 int ingest_record(struct ingest *g, const char *text, size_t len, const char *where, const char *owner, struct error *e)
 {
 	struct fleet_job j = {0};
-	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
-		len--;
+	len = record_length(text, len);
 	cJSON *record = len < RECORD_BYTES_MAX ? record_read(text, len) : NULL;
 	const char *wrong = len >= RECORD_BYTES_MAX ? "is longer than 8,192 bytes"
 			    : record == NULL	    ? "is not JSON"
@@ -401,8 +402,7 @@ static bool prepare(struct ingest *g, struct error *e)
 static int begin(struct ingest *g, struct error *e)
 {
 	int rc = fleet_run(g->f, "BEGIN IMMEDIATE", e);
-	g->kept_from = rc == 0 ? fleet_kept_from(g->f) : 0;
-	return rc;
+	return rc == 0 ? fleet_kept_from(g->f, &g->kept_from, e) : rc;
 }
 
 struct ingest *ingest_begin(struct fleet *f, void (*say)(void *context, const char *text), void *context,

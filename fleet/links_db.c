@@ -191,25 +191,35 @@ static int judge(struct fleet *f, const struct scan *s, link_list *ret_list, str
 }
 
 /* The first day that is looked at: LINK_JOBS from there on, or fewer. */
-static uint32_t first_day(struct fleet *f, uint32_t day_end)
+static int first_day(struct fleet *f, uint32_t day_end, uint32_t *ret_day, struct error *e)
 {
 	char sql[400];
+	double day;
 	uint32_t first = day_end > LINK_LAST_DAYS ? day_end - LINK_LAST_DAYS : 0;
 	snprintf(sql, sizeof(sql),
 		 "SELECT min(day) FROM (SELECT day, sum(n) OVER (ORDER BY day DESC) AS since FROM (SELECT day,"
 		 " total(jobs) AS n FROM outcomes WHERE day>=%u GROUP BY day)) WHERE since<=%u",
 		 first, LINK_JOBS);
-	return (uint32_t)fleet_number(f, sql, (double)day_end);
+	int rc = fleet_number(f, sql, (double)day_end, &day, e);
+	if (rc == 0)
+		*ret_day = (uint32_t)day;
+	return rc;
 }
 
 /* Who was beside whom is known when all jobs are there. */
 int links_judge(struct fleet *f, const struct scan *s, link_list *ret_list, struct error *e)
 {
 	struct scan whole;
-	if (s->thinned == 0 || s->thinned + LINK_LAST_DAYS < s->day_end ||
-	    fleet_number(f, "SELECT count(DISTINCT switch) FROM switches", 0) < 2)
+	double switches;
+	uint32_t first;
+	int rc = fleet_number(f, "SELECT count(DISTINCT switch) FROM switches", 0, &switches, e);
+	if (rc < 0)
+		return rc;
+	if (s->thinned == 0 || s->thinned + LINK_LAST_DAYS < s->day_end || switches < 2)
 		return judge(f, s, ret_list, e);
-	int rc = scan_load_from(f, first_day(f, s->day_end), &whole, e);
+	rc = first_day(f, s->day_end, &first, e);
+	if (rc == 0)
+		rc = scan_load_from(f, first, &whole, e);
 	if (rc < 0)
 		return rc;
 	rc = judge(f, &whole, ret_list, e);

@@ -421,6 +421,16 @@ static const char links_since[] =
 	" l.change_p FROM links l JOIN names p ON p.id=l.program JOIN names u ON u.id=l.user"
 	" JOIN names o ON o.id=l.other ORDER BY l.place; DELETE FROM estimated;";
 
+/* Of a node that is slow for some programs only, for how many, and for how many not; all is estimated anew. */
+static const char node_programs[] =
+	"ALTER TABLE node_effects ADD COLUMN programs INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE node_effects ADD COLUMN others INTEGER NOT NULL DEFAULT 0; DELETE FROM estimated;"
+	"DROP VIEW node_list; CREATE VIEW node_list AS SELECT n.name AS node, e.effect, e.low, e.high, e.z, e.q,"
+	" e.jobs, e.suspected, e.lost AS lost_at_most, datetime(e.since, 'unixepoch') AS since,"
+	" datetime(e.since_low, 'unixepoch') AS since_low, datetime(e.since_high, 'unixepoch') AS since_high, e.before,"
+	" e.change_p, e.programs AS slow_for_programs, e.others AS not_for_programs"
+	" FROM node_effects e JOIN names n ON n.id=e.node;";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
@@ -442,6 +452,7 @@ const struct fleet_migration fleet_migrations[] = {
 	{{hours_not_known, sums_with_not_known}},
 	{{changes_with}},
 	{{links_since}},
+	{{node_programs}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

@@ -131,8 +131,10 @@ static int take(matter_list *list, sqlite3_stmt *row)
 /* Rows of that week: as they were found out with all else, or now. NULL with text. */
 static sqlite3_stmt *rows_of(struct fleet *f, int64_t until, struct error *e)
 {
-	bool kept = (int64_t)fleet_number(f, "SELECT monday FROM estimated", 0) == until;
-	if (kept)
+	double kept;
+	if (fleet_number(f, "SELECT monday FROM estimated", 0, &kept, e) < 0)
+		return NULL;
+	if ((int64_t)kept == until)
 		return fleet_prepare(f, "SELECT * FROM matters ORDER BY rowid", e);
 	sqlite3_stmt *row = add_functions(f, e) == 0 ? fleet_prepare(f, fleet_monday, e) : NULL;
 	sqlite3_bind_int64(row, 1, until - MONDAY_WEEK_S);
@@ -329,12 +331,23 @@ const char *monday_became(const struct monday_old *o)
 
 /* ---- all of it ---- */
 
-static double sum_of_week(struct fleet *f, const struct monday *m, const char *what)
+static int sum_of_week(struct fleet *f, const struct monday *m, const char *what, double *ret_sum, struct error *e)
 {
 	char sql[160];
 	snprintf(sql, sizeof(sql), "SELECT total(%s) FROM days WHERE day>=%lld AND day<%lld", what,
 		 (long long)(m->from / FLEET_SECONDS_PER_DAY), (long long)(m->until / FLEET_SECONDS_PER_DAY));
-	return fleet_number(f, sql, 0);
+	return fleet_number(f, sql, 0, ret_sum, e);
+}
+
+static int sums_of_week(struct fleet *f, struct monday *m, double *ret_not_useful, struct error *e)
+{
+	int rc = sum_of_week(f, m, "jobs", &m->jobs, e);
+	rc = rc == 0 ? sum_of_week(f, m, "core_hours", &m->core_hours, e) : rc;
+	rc = rc == 0 ? sum_of_week(f, m, "not_known", &m->not_known, e) : rc;
+	rc = rc == 0 ? sum_of_week(f, m, "core_hours-useful", ret_not_useful, e) : rc;
+	if (m->not_known < FLEET_ROUNDED * m->core_hours)
+		m->not_known = 0;
+	return rc;
 }
 
 /* Matters overlap, as a slow node and the program that waited for it; nobody saves more than was not useful, or is not
@@ -351,35 +364,43 @@ int monday_read(struct fleet *f, int64_t until, struct monday *ret_m, struct err
 {
 	struct monday m = {.from = until - MONDAY_WEEK_S, .until = until};
 	matter_list all = {0};
-	int64_t kept_from = fleet_kept_from(f);
-	if (kept_from > 0 && m.from < kept_from)
+	int64_t kept_from;
+	double not_useful;
+	int rc = fleet_kept_from(f, &kept_from, e);
+	if (rc == 0 && kept_from > 0 && m.from < kept_from)
 		return fail(e, -ENODATA, "%s: the jobs of that week have been pruned", f->path);
-	m.jobs = sum_of_week(f, &m, "jobs");
-	m.core_hours = sum_of_week(f, &m, "core_hours");
-	m.not_known = sum_of_week(f, &m, "not_known");
-	if (m.not_known < FLEET_ROUNDED * m.core_hours)
-		m.not_known = 0;
-	int rc = ask(f, &m, &all, e);
+	if (rc == 0)
+		rc = sums_of_week(f, &m, &not_useful, e);
+	if (rc == 0)
+		rc = ask(f, &m, &all, e);
 	if (rc == 0)
 		rc = look_back(f, &m, &all, e);
 	if (rc == 0 && make_sentences(&m, &all) < 0)
 		rc = fail(e, -ENOMEM, "out of memory");
 	matters_done(&all);
-	m.saving = saving_of(&m, sum_of_week(f, &m, "core_hours-useful"));
-	if (rc < 0)
+	if (rc < 0) {
 		monday_done(&m);
-	else
-		*ret_m = m;
-	return rc;
+		return rc;
+	}
+	m.saving = saving_of(&m, not_useful);
+	*ret_m = m;
+	return 0;
 }
 
 /* Of a machine that was left alone, the last week that it had. */
-int64_t monday_last(struct fleet *f, int64_t now)
+int monday_last(struct fleet *f, int64_t now, int64_t *ret_monday, struct error *e)
 {
-	int64_t monday = monday_before(now);
-	int64_t last = (int64_t)fleet_number(f, "SELECT max(day)+1 FROM day_sums", 0) * FLEET_SECONDS_PER_DAY;
-	bool had_some = last > 0 || fleet_kept_from(f) > 0; /* or they were pruned, which is said */
-	return had_some && last < monday ? last : monday;
+	int64_t monday = monday_before(now), kept_from;
+	double day;
+	int rc = fleet_kept_from(f, &kept_from, e);
+	if (rc == 0)
+		rc = fleet_number(f, "SELECT max(day)+1 FROM day_sums", 0, &day, e);
+	if (rc < 0)
+		return rc;
+	int64_t last = (int64_t)day * FLEET_SECONDS_PER_DAY;
+	bool had_some = last > 0 || kept_from > 0; /* or they were pruned, which is said */
+	*ret_monday = had_some && last < monday ? last : monday;
+	return 0;
 }
 
 int monday_keep(struct fleet *f, int64_t until, struct error *e)

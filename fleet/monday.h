@@ -44,7 +44,7 @@ struct monday {
 /* The Monday before `now`, at midnight, UTC. */
 int64_t monday_before(int64_t now);
 /* The end of the last week that ended before `now`, or had jobs. */
-int64_t monday_last(struct fleet *f, int64_t now);
+int monday_last(struct fleet *f, int64_t now, int64_t *ret_monday, struct error *e);
 /* Keep what can be said of the week before `until`, inside of the caller's transaction, with which fleet_estimate()
  * ends: pages do not find it out again. */
 int monday_keep(struct fleet *f, int64_t until, struct error *e);

@@ -86,10 +86,13 @@ UNION ALL
 SELECT 2, 0, 'node ' || name, '', hours,
 	printf('%s by %.0f %%', name, effect*100)
 		|| CASE WHEN since IS NULL THEN '' ELSE ' since ' || strftime('%Y-%m-%d %H:%M', since, 'unixepoch') END,
-	printf('Ranks compute %.1f %% longer on node %s than on others (%.1f to %.1f, %d jobs), whichever program it is',
-		effect*100, name, low*100, high*100, jobs)
+	CASE programs WHEN 0 THEN printf('Ranks compute %.1f %% longer on node %s than on others (%.1f to %.1f, %d jobs), whichever program it is',
+			effect*100, name, low*100, high*100, jobs)
+		ELSE printf('Ranks of %d programs compute longer on node %s than on others, of %d they do not: %.1f %% on the mean of all (%.1f to %.1f, %d jobs)',
+			programs, name, others, effect*100, low*100, high*100, jobs) END
 		|| CASE WHEN since IS NULL THEN '' ELSE ', since ' || strftime('%Y-%m-%d %H:%M UTC', since, 'unixepoch') END
-		|| '. A hot or throttled processor, memory that is missing or in the wrong place, or a process beside the jobs does that.',
+		|| '. A hot or throttled processor, memory that is missing or in the wrong place, or a process beside the jobs does that'
+		|| CASE programs WHEN 0 THEN '.' ELSE '; what do those programs use, or at which hours do they run?' END,
 	'nodes.html', 'node ' || name, ''
 FROM nodes
 UNION ALL

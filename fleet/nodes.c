@@ -1,5 +1,6 @@
 /* nodes.c - see nodes.h. */
-#include "fleet/nodes.h"
+#include "fleet/node_fit.h"
+#include "fleet/node_programs.h"
 
 #include "base/index.h"
 #include "base/sort.h"
@@ -13,42 +14,13 @@
 #define ROUNDS 16
 #define FIRST_ROUNDS 4	   /* of them with all nodes alike */
 #define ROUNDS_AGAIN 8	   /* with changes */
-#define HUBER 2.5	   /* standard deviations beyond which a deviation counts less */
 #define NOISE_LEAST 0.002  /* no program is more even than clocks and kernels are */
 #define FIRST_PRIOR 4.0	   /* so many jobs' worth of doubt that a program has a master */
 #define NORMAL_MEAN 1.2533 /* standard deviation over mean absolute deviation of a normal one */
-#define NORMAL_MEDIAN 1.4826
-#define INTERVAL 1.959964 /* 95 % */
-
-/* A program: offset of rank 0's node. */
-struct offset {
-	uint64_t key;
-	double first, sum, n;
-};
-
-/* A program of a user. */
-struct group {
-	uint64_t key;
-	uint32_t program;  /* index into fit.programs */
-	double noise;	   /* standard deviation of one deviation */
-	double sum_abs, n; /* of residuals */
-};
-
-struct fit {
-	const struct scan *s;
-	VEC(struct group) groups;
-	struct index by_key;
-	VEC(struct offset) programs;
-	struct index by_program;
-	uint32_t *group;	       /* of each job */
-	float *value;		       /* logarithm of each deviation */
-	double *effect, *sum, *weight; /* of each node before, then of each since */
-	uint32_t *jobs;
-	uint32_t *since; /* of each node: its first job after its last change; UINT32_MAX: none */
-};
+#define INTERVAL 1.959964  /* 95 % */
 
 struct sought {
-	const struct fit *f;
+	const struct node_fit *f;
 	uint64_t key;
 };
 
@@ -65,7 +37,7 @@ static bool is_program(const void *context, uint32_t at)
 }
 
 /* INDEX_NONE without memory. */
-static uint32_t program_of(struct fit *f, uint32_t program)
+static uint32_t program_of(struct node_fit *f, uint32_t program)
 {
 	struct sought x = {f, program};
 	uint64_t hash = index_mix(program, 2);
@@ -73,12 +45,12 @@ static uint32_t program_of(struct fit *f, uint32_t program)
 	if (at != INDEX_NONE)
 		return at;
 	at = (uint32_t)f->programs.n;
-	bool added = vec_push(&f->programs, (struct offset){.key = program}) == 0 &&
+	bool added = vec_push(&f->programs, (struct node_offset){.key = program}) == 0 &&
 		     index_add(&f->by_program, hash, at) == 0;
 	return added ? at : INDEX_NONE;
 }
 
-static int group_jobs(struct fit *f)
+static int group_jobs(struct node_fit *f)
 {
 	for (size_t j = 0; j < f->s->jobs.n; j++) {
 		const struct scan_job *job = &f->s->jobs.at[j];
@@ -87,7 +59,7 @@ static int group_jobs(struct fit *f)
 		uint32_t at = index_find(&f->by_key, hash, is_key, &x);
 		if (at == INDEX_NONE) {
 			at = (uint32_t)f->groups.n;
-			struct group g = {.key = x.key, .noise = 0.02, .program = program_of(f, job->program)};
+			struct node_group g = {.key = x.key, .noise = 0.02, .program = program_of(f, job->program)};
 			if (g.program == INDEX_NONE || vec_push(&f->groups, g) < 0 ||
 			    index_add(&f->by_key, hash, at) < 0)
 				return -ENOMEM;
@@ -98,24 +70,24 @@ static int group_jobs(struct fit *f)
 }
 
 /* What is left of node i of a job when its group's offset is taken away. */
-static double without_first(const struct fit *f, const struct scan_job *job, const struct group *g, uint32_t i)
+double node_without_first(const struct node_fit *f, const struct scan_job *job, const struct node_group *g, uint32_t i)
 {
 	return f->value[job->first_node + i] - (i == 0 ? f->programs.at[g->program].first : 0);
 }
 
-static size_t number_of(const struct fit *f, const struct scan_job *job)
+size_t node_job_number(const struct node_fit *f, const struct scan_job *job)
 {
 	return (size_t)(job - f->s->jobs.at);
 }
 
 /* Where the effect of a job's node stands. */
-static size_t slot_of(const struct fit *f, const struct scan_job *job, uint32_t i)
+static size_t slot_of(const struct node_fit *f, const struct scan_job *job, uint32_t i)
 {
 	uint32_t node = f->s->nodes.at[job->first_node + i].node;
-	return number_of(f, job) >= f->since[node] ? f->s->names.n + node : node;
+	return node_job_number(f, job) >= f->since[node] ? f->s->names.n + node : node;
 }
 
-static double node_of(const struct fit *f, const struct scan_job *job, uint32_t i)
+double node_effect_in(const struct node_fit *f, const struct scan_job *job, uint32_t i)
 {
 	return f->effect[slot_of(f, job, i)];
 }
@@ -123,17 +95,17 @@ static double node_of(const struct fit *f, const struct scan_job *job, uint32_t 
 static double huber(double residual, double noise)
 {
 	double r = fabs(residual) / noise;
-	return r > HUBER ? HUBER / r : 1;
+	return r > NODE_HUBER ? NODE_HUBER / r : 1;
 }
 
 /* The job's own level, of which it says nothing: weighted as its residuals are. */
-static double level_of(const struct fit *f, const struct scan_job *job, const struct group *g)
+double node_level_of(const struct node_fit *f, const struct scan_job *job, const struct node_group *g)
 {
 	double level = 0;
 	for (int pass = 0; pass < 2; pass++) {
 		double sum = 0, weight = 0;
 		for (uint32_t i = 0; i < job->nodes; i++) {
-			double r = without_first(f, job, g, i) - node_of(f, job, i);
+			double r = node_without_first(f, job, g, i) - node_effect_in(f, job, i);
 			double w = pass == 0 ? 1 : huber(r - level, g->noise);
 			sum += w * r;
 			weight += w;
@@ -143,37 +115,38 @@ static double level_of(const struct fit *f, const struct scan_job *job, const st
 	return level;
 }
 
-static void add_job(struct fit *f, const struct scan_job *job, struct group *g)
+static void add_job(struct node_fit *f, const struct scan_job *job, struct node_group *g)
 {
-	double level = level_of(f, job, g);
+	double level = node_level_of(f, job, g);
 	double freedom = 1 - 1.0 / job->nodes; /* the level takes its part of the variance */
 	for (uint32_t i = 0; i < job->nodes; i++) {
 		size_t slot = slot_of(f, job, i);
-		double y = without_first(f, job, g, i) - level, r = y - f->effect[slot];
+		double y = node_without_first(f, job, g, i) - level, r = y - f->effect[slot];
 		double w = huber(r, g->noise) * freedom / (g->noise * g->noise);
 		f->sum[slot] += w * y;
 		f->weight[slot] += w;
 		f->jobs[slot]++;
-		g->sum_abs += fmin(fabs(r), 2 * HUBER * g->noise) / sqrt(freedom);
+		g->sum_abs += fmin(fabs(r), 2 * NODE_HUBER * g->noise) / sqrt(freedom);
 		g->n++;
 		if (i == 0) {
-			struct offset *o = &f->programs.at[g->program];
-			o->sum += fmax(-3 * HUBER * g->noise, fmin(3 * HUBER * g->noise, r)) / freedom + o->first;
+			struct node_offset *o = &f->programs.at[g->program];
+			o->sum += fmax(-3 * NODE_HUBER * g->noise, fmin(3 * NODE_HUBER * g->noise, r)) / freedom +
+				  o->first;
 			o->n++;
 		}
 	}
 }
 
-static void end_round(struct fit *f, bool with_nodes)
+static void end_round(struct node_fit *f, bool with_nodes)
 {
 	for (size_t i = 0; i < f->groups.n; i++) {
-		struct group *g = &f->groups.at[i];
+		struct node_group *g = &f->groups.at[i];
 		if (g->n > 0)
 			g->noise = fmax(NOISE_LEAST, NORMAL_MEAN * g->sum_abs / g->n);
 		g->sum_abs = g->n = 0;
 	}
 	for (size_t i = 0; i < f->programs.n; i++) {
-		struct offset *o = &f->programs.at[i];
+		struct node_offset *o = &f->programs.at[i];
 		if (o->n > 0)
 			o->first = o->sum / (o->n + FIRST_PRIOR);
 		o->sum = o->n = 0;
@@ -183,7 +156,7 @@ static void end_round(struct fit *f, bool with_nodes)
 }
 
 /* Only differences are known: the ordinary node is the measure. */
-static void centre(struct fit *f, double *room)
+static void centre(struct node_fit *f, double *room)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < f->s->names.n; i++)
@@ -194,7 +167,7 @@ static void centre(struct fit *f, double *room)
 		f->effect[i] -= middle;
 }
 
-static void iterate(struct fit *f, int rounds, int first_rounds, double *room)
+static void iterate(struct node_fit *f, int rounds, int first_rounds, double *room)
 {
 	size_t n = 2 * f->s->names.n;
 	for (int round = 0; round < rounds; round++) {
@@ -209,179 +182,6 @@ static void iterate(struct fit *f, int rounds, int first_rounds, double *room)
 	}
 }
 
-/* ---- changes ---- */
-
-/* What one job says of a node. */
-struct trace {
-	float value, weight; /* what is left, held to HUBER standard deviations of its kind */
-	uint32_t job, group;
-};
-
-struct traces {
-	struct trace *all; /* by node, in the order of jobs */
-	size_t *first;	   /* of each node, and the end */
-};
-
-static void add_traces(const struct fit *f, const struct scan_job *job, struct traces *t)
-{
-	const struct group *g = &f->groups.at[f->group[number_of(f, job)]];
-	double level = level_of(f, job, g), most = HUBER * g->noise;
-	for (uint32_t i = 0; i < job->nodes; i++) {
-		double r = without_first(f, job, g, i) - level - node_of(f, job, i);
-		double freedom = 1 - 1.0 / job->nodes;
-		t->all[t->first[f->s->nodes.at[job->first_node + i].node]++] =
-			(struct trace){(float)fmax(-most, fmin(most, r)), (float)(freedom / (g->noise * g->noise)),
-				       (uint32_t)number_of(f, job), f->group[number_of(f, job)]};
-	}
-}
-
-static int collect(const struct fit *f, struct traces *ret_t)
-{
-	size_t n = f->s->names.n;
-	struct traces t = {calloc(f->s->nodes.n + 1, sizeof(*t.all)), calloc(n + 1, sizeof(*t.first))};
-	*ret_t = t;
-	if (t.all == NULL || t.first == NULL)
-		return -ENOMEM;
-	for (size_t j = 0; j < f->s->jobs.n; j++)
-		for (uint32_t i = 0; f->s->jobs.at[j].nodes > 1 && i < f->s->jobs.at[j].nodes; i++)
-			t.first[f->s->nodes.at[f->s->jobs.at[j].first_node + i].node + 1]++;
-	for (size_t i = 0; i < n; i++)
-		t.first[i + 1] += t.first[i];
-	for (size_t j = 0; j < f->s->jobs.n; j++)
-		if (f->s->jobs.at[j].nodes > 1)
-			add_traces(f, &f->s->jobs.at[j], &t);
-	memmove(t.first + 1, t.first, n * sizeof(*t.first)); /* each has come to its end, where the next begins */
-	t.first[0] = 0;
-	return 0;
-}
-
-struct two {
-	double sum, weight;
-};
-
-static double difference_z(const struct two *a, const struct two *b)
-{
-	return (b->sum / b->weight - a->sum / a->weight) / sqrt(1 / a->weight + 1 / b->weight);
-}
-
-/* z of the split before x[k], for each k that leaves NODE_JOBS on either side; 0 elsewhere. The best k, or 0. */
-static size_t split(const struct trace *x, size_t n, double *z)
-{
-	struct two left = {0, 0}, right = {0, 0};
-	size_t best = 0;
-	for (size_t i = 0; i < n; i++) {
-		right.sum += (double)x[i].weight * x[i].value;
-		right.weight += x[i].weight;
-	}
-	for (size_t k = 1; k < n; k++) {
-		double weight = x[k - 1].weight, sum = weight * x[k - 1].value;
-		left = (struct two){left.sum + sum, left.weight + weight};
-		right = (struct two){right.sum - sum, right.weight - weight};
-		z[k] = k >= NODE_JOBS && n - k >= NODE_JOBS ? difference_z(&left, &right) : 0;
-		if (fabs(z[k]) > fabs(z[best]) || (best == 0 && z[k] != 0))
-			best = k;
-	}
-	return best;
-}
-
-static bool is_varied(const struct trace *x, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		if (x[i].group != x[0].group)
-			return true;
-	return false;
-}
-
-static double mean_of(const struct trace *x, size_t n)
-{
-	double sum = 0, weight = 0;
-	for (size_t i = 0; i < n; i++) {
-		sum += (double)x[i].weight * x[i].value;
-		weight += x[i].weight;
-	}
-	return weight > 0 ? sum / weight : 0;
-}
-
-/* How much wider z is than it should be: in the middle of their jobs, most nodes do not change. */
-static double spread_of_changes(const struct fit *f, const struct traces *t, double *room)
-{
-	size_t k = 0;
-	for (size_t i = 0; i < f->s->names.n; i++) {
-		size_t n = t->first[i + 1] - t->first[i];
-		const struct trace *x = t->all + t->first[i];
-		struct two a = {0, 0}, b = {0, 0};
-		for (size_t j = 0; j < n; j++) {
-			struct two *to = j < n / 2 ? &a : &b;
-			to->sum += (double)x[j].weight * x[j].value;
-			to->weight += x[j].weight;
-		}
-		if (n >= 2 * NODE_JOBS)
-			room[k++] = fabs(difference_z(&a, &b));
-	}
-	return fmax(1, NORMAL_MEDIAN * sort_median(room, k));
-}
-
-struct judging {
-	double spread, tests; /* tests: how many splits there are of all nodes */
-	double *z;
-};
-
-/* Where x changes, or 0; z has that of each split then. */
-static size_t find_split(const struct judging *g, const struct trace *x, size_t n, double *ret_p)
-{
-	size_t k = n >= 2 * NODE_JOBS ? split(x, n, g->z) : 0;
-	double p = k > 0 ? erfc(fabs(g->z[k]) / g->spread / M_SQRT2) * g->tests : 1;
-	bool varied = is_varied(x + k, n - k) || !is_varied(x, n);
-	if (p > NODE_CHANGE_P || !varied || fabs(mean_of(x + k, n - k) - mean_of(x, k)) < NODE_LEAST)
-		return 0;
-	*ret_p = p;
-	return k;
-}
-
-/* The last change of a node, and how sure it is: splits that are as likely (by the ratio of likelihoods) bound when. */
-static void last_change(struct fit *f, const struct judging *g, const struct trace *x, size_t n, size_t node,
-			struct node_effect *e)
-{
-	const struct scan_job *jobs = f->s->jobs.at;
-	double p = 1;
-	for (size_t k; (k = find_split(g, x, n, &p)) > 0; x += k, n -= k) {
-		double within = pow(g->z[k] / g->spread, 2) - AS_LIKELY;
-		size_t low = k, high = k;
-		while (low > 1 && pow(g->z[low - 1] / g->spread, 2) >= within)
-			low--;
-		while (high + 1 < n && pow(g->z[high + 1] / g->spread, 2) >= within)
-			high++;
-		f->since[node] = x[k].job;
-		e->since = jobs[x[k].job].start;
-		e->since_low = jobs[x[low - 1].job].start;
-		e->since_high = jobs[x[high].job].start;
-		e->change_p = p;
-	}
-}
-
-static int find_changes(struct fit *f, struct node_effect *e, double *room)
-{
-	struct traces t;
-	size_t longest = 0;
-	int rc = collect(f, &t);
-	struct judging g = {1, 1, NULL};
-	for (size_t i = 0; rc == 0 && i < f->s->names.n; i++) {
-		size_t n = t.first[i + 1] - t.first[i];
-		longest = n > longest ? n : longest;
-		g.tests += n >= 2 * NODE_JOBS ? (double)(n + 1 - 2 * NODE_JOBS) : 0;
-	}
-	if (rc == 0 && (g.z = calloc(longest + 1, sizeof(*g.z))) == NULL)
-		rc = -ENOMEM;
-	if (rc == 0)
-		g.spread = spread_of_changes(f, &t, room);
-	for (size_t i = 0; rc == 0 && i < f->s->names.n; i++)
-		last_change(f, &g, t.all + t.first[i], t.first[i + 1] - t.first[i], i, &e[i]);
-	free(g.z);
-	free(t.all);
-	free(t.first);
-	return rc;
-}
-
 /* ---- what follows ---- */
 
 /* How much wider than a standard normal the z of ordinary nodes are. */
@@ -391,7 +191,7 @@ static double spread_of(const struct node_effect *x, size_t n, double *room)
 	for (size_t i = 0; i < n; i++)
 		if (x[i].jobs >= NODE_JOBS)
 			room[k++] = fabs(x[i].z);
-	return fmax(1, NORMAL_MEDIAN * sort_median(room, k));
+	return fmax(1, NODE_NORMAL_MEDIAN * sort_median(room, k));
 }
 
 struct place {
@@ -405,8 +205,8 @@ static int by_p(const void *a, const void *b)
 	return x->p < y->p ? -1 : x->p > y->p ? 1 : x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* q of the i-th smallest p is the least p n/i from there on. */
-static int judge(struct node_effect *x, size_t n)
+/* q of the i-th smallest p is the least p n/i from there on. NAN: not judged. */
+static int judge(struct node_effect *x, size_t n, const double *p)
 {
 	struct place *order = calloc(n, sizeof(*order));
 	size_t k = 0;
@@ -414,20 +214,20 @@ static int judge(struct node_effect *x, size_t n)
 	if (order == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (x[i].jobs >= NODE_JOBS)
-			order[k++] = (struct place){erfc(x[i].z / M_SQRT2) / 2, i};
+		if (!isnan(p[i]))
+			order[k++] = (struct place){p[i], i};
 	qsort(order, k, sizeof(*order), by_p);
 	for (size_t i = k; i > 0; i--) {
 		struct node_effect *e = &x[order[i - 1].at];
 		q = fmin(q, order[i - 1].p * (double)k / (double)i);
-		e->q = q;
-		e->suspected = q <= NODE_RATE && e->effect >= NODE_LEAST;
+		e->q = fmin(e->q, q);
+		e->suspected |= q <= NODE_RATE && e->effect >= NODE_LEAST;
 	}
 	free(order);
 	return 0;
 }
 
-static void give(const struct fit *f, struct node_effect *x, double *room)
+static void give(const struct node_fit *f, struct node_effect *x, double *room)
 {
 	size_t n = f->s->names.n;
 	for (size_t i = 0; i < n; i++) {
@@ -450,17 +250,29 @@ static void give(const struct fit *f, struct node_effect *x, double *room)
 	}
 }
 
+/* By all of their jobs, then those that are left by each program (node_programs.h). */
+static int find_slow(struct node_fit *f, const struct node_changing *g, struct node_effect *x, double *p)
+{
+	size_t n = f->s->names.n;
+	for (size_t i = 0; i < n; i++)
+		p[i] = x[i].jobs >= NODE_JOBS ? erfc(x[i].z / M_SQRT2) / 2 : NAN;
+	int rc = judge(x, n, p);
+	if (rc == 0)
+		rc = node_programs_find(f, g, x, p);
+	return rc == 0 ? judge(x, n, p) : rc;
+}
+
 /* Those first in which the node stands out most, measured in the noise of their kind. */
-static void add_evidence(const struct fit *f, struct node_effect *x, double *score)
+static void add_evidence(const struct node_fit *f, struct node_effect *x, double *score)
 {
 	for (size_t j = 0; j < f->s->jobs.n; j++) {
 		const struct scan_job *job = &f->s->jobs.at[j];
-		const struct group *g = &f->groups.at[f->group[j]];
-		double level = job->nodes > 1 ? level_of(f, job, g) : 0;
+		const struct node_group *g = &f->groups.at[f->group[j]];
+		double level = job->nodes > 1 ? node_level_of(f, job, g) : 0;
 		for (uint32_t i = 0; job->nodes > 1 && i < job->nodes; i++) {
 			uint32_t node = f->s->nodes.at[job->first_node + i].node;
 			struct node_effect *n = &x[node];
-			double y = without_first(f, job, g, i) - level, z = y / g->noise;
+			double y = node_without_first(f, job, g, i) - level, z = y / g->noise;
 			double *scores = score + (size_t)node * NODE_EVIDENCE;
 			int at = NODE_EVIDENCE;
 			if (!n->suspected || (f->since[node] != UINT32_MAX && j < f->since[node]))
@@ -515,7 +327,7 @@ void nodes_charge(struct scan *s, const struct node_effect *effects)
 		s->jobs.at[i].slowed = (float)slowed_by(s, effects, &s->jobs.at[i]);
 }
 
-static void add_costs(const struct fit *f, struct node_effect *x)
+static void add_costs(const struct node_fit *f, struct node_effect *x)
 {
 	const struct scan *s = f->s;
 	for (size_t j = 0; j < s->jobs.n; j++) {
@@ -527,7 +339,7 @@ static void add_costs(const struct fit *f, struct node_effect *x)
 	}
 }
 
-static void fit_done(struct fit *f)
+static void fit_done(struct node_fit *f)
 {
 	vec_done(&f->groups);
 	index_done(&f->by_key);
@@ -545,7 +357,8 @@ static void fit_done(struct fit *f)
 int nodes_estimate(const struct scan *s, struct node_effect **ret_effects)
 {
 	size_t n = s->names.n + 1;
-	struct fit f = {.s = s};
+	struct node_fit f = {.s = s};
+	struct node_changing g = {0};
 	f.group = calloc(s->jobs.n + 1, sizeof(*f.group));
 	f.value = calloc(s->nodes.n + 1, sizeof(*f.value));
 	f.effect = calloc(2 * n, sizeof(*f.effect));
@@ -564,16 +377,19 @@ int nodes_estimate(const struct scan *s, struct node_effect **ret_effects)
 			f.value[i] = (float)log1p(fmax(-0.99, s->nodes.at[i].deviation));
 		memset(f.since, 0xff, n * sizeof(*f.since));
 		iterate(&f, ROUNDS, FIRST_ROUNDS, room);
-		rc = find_changes(&f, x, room);
+		rc = node_changes_find(&f, x, room, &g);
 	}
 	if (rc == 0) {
 		iterate(&f, ROUNDS_AGAIN, 0, room);
 		give(&f, x, room);
-		rc = judge(x, s->names.n);
+		rc = find_slow(&f, &g, x, room);
+	}
+	if (rc == 0) {
 		add_evidence(&f, x, room);
 		add_costs(&f, x);
 	}
 	fit_done(&f);
+	node_changing_done(&g);
 	free(room);
 	if (rc < 0)
 		free(x);

@@ -18,7 +18,8 @@
  * Knott, Biometrics 30, 1974). Its z is measured by that of all nodes in the middle of their jobs, of which most did
  * not change. A change counts when chance would bring one such among all splits of all nodes in NODE_CHANGE_P of
  * reports (Bonferroni), when it is NODE_LEAST or more, and jobs of several programs or users show it. All is fitted
- * once more with an effect before and one since; the latter is judged. */
+ * once more with an effect before and one since; the latter is judged. Who is not suspected then may be slow for some
+ * programs only: node_programs.h. */
 #pragma once
 
 #include "fleet/scan.h"
@@ -35,6 +36,7 @@ struct node_effect {
 	double z, q; /* q: the smallest rate of false discoveries at which it would be suspected */
 	uint32_t jobs;
 	bool suspected;
+	uint32_t programs, others;    /* slow for so many programs only, and so many not; 0: for whichever */
 	double since;		      /* seconds since 1970: it became so; 0: it has always been */
 	double since_low, since_high; /* surely between, at 95 % */
 	double before, change_p;      /* its effect until then; of the change, as NODE_CHANGE_P */

@@ -112,6 +112,14 @@ bool next(struct fleet_page *g, sqlite3_stmt *row)
 	return got == SQLITE_ROW;
 }
 
+double ask_number(struct fleet_page *g, const char *sql, double fallback)
+{
+	double value = fallback;
+	if (g->rc == 0)
+		g->rc = fleet_number(g->site->f, sql, fallback, &value, g->site->e);
+	return value;
+}
+
 struct sums sums_of(sqlite3_stmt *row, int first)
 {
 	struct sums s = {sqlite3_column_double(row, first),	sqlite3_column_double(row, first + 1),
@@ -313,7 +321,9 @@ static bool put_job(struct fleet_page *g, sqlite3_stmt *r, bool link_it)
 
 void put_kept_from(struct fleet_page *g)
 {
-	int64_t from = fleet_kept_from(g->site->f);
+	int64_t from = 0;
+	if (g->rc == 0)
+		g->rc = fleet_kept_from(g->site->f, &from, g->site->e);
 	struct fmt day = fmt_day((double)from / FLEET_SECONDS_PER_DAY);
 	if (from == 0)
 		return;

@@ -61,6 +61,8 @@ void put_data_links(struct fleet_page *g, const char *name);
 sqlite3_stmt *ask(struct fleet_page *g, const char *sql, sqlite3_int64 id);
 /* True while there is a row. */
 bool next(struct fleet_page *g, sqlite3_stmt *row);
+/* The first column of the first row; fallback without one, or of NULL. */
+double ask_number(struct fleet_page *g, const char *sql, double fallback);
 
 /* Core-hours of a group of jobs. */
 struct sums {

@@ -90,7 +90,7 @@ static void put_pairs(struct fleet_page *g)
 
 void put_links(struct fleet_page *g)
 {
-	if (fleet_number(g->site->f, "SELECT count(*) FROM links", 0) == 0)
+	if (ask_number(g, "SELECT count(*) FROM links", 0) == 0)
 		return;
 	sqlite3_stmt *row =
 		ask(g,

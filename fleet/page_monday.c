@@ -71,7 +71,10 @@ void page_monday(struct fleet_page *g)
 {
 	struct monday m = {0};
 	fleet_begin(g, "Monday", PAGE_MONDAY);
-	int rc = monday_read(g->site->f, monday_last(g->site->f, (int64_t)time(NULL)), &m, g->site->e);
+	int64_t until;
+	int rc = monday_last(g->site->f, (int64_t)time(NULL), &until, g->site->e);
+	if (rc == 0)
+		rc = monday_read(g->site->f, until, &m, g->site->e);
 	if (rc == -ENODATA) {
 		put(&g->p, "<div class=\"masthead\"><h1>The jobs of the last week that had any have been "
 			   "pruned.</h1></div>\n");

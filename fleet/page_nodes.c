@@ -31,8 +31,9 @@ static void put_masthead(struct fleet_page *g, const struct counts *c)
 		put(&g->p, c->judged > 0 ? "No node is suspected of being slow."
 					 : "There are too few jobs to judge any node.");
 	put(&g->p,
-	    "</h1>\n<p class=\"cause\">%s computed longer than the other ranks of the same jobs, whichever program it "
-	    "was and whoever ran it.</p>\n<dl class=\"figures\"><div><dt>nodes in at least %d jobs that show "
+	    "</h1>\n<p class=\"cause\">%s computed longer than the other ranks of the same jobs, by what neither "
+	    "programs nor users have of their own.</p>\n<dl class=\"figures\"><div><dt>nodes in at least %d jobs that "
+	    "show "
 	    "it</dt><dd>%s</dd></div><div><dt>nodes with too few jobs to judge</dt><dd>%s</dd></div></dl></div>\n",
 	    c->suspected > 0 ? "Ranks there" : "A slow node is one whose ranks", NODE_JOBS, fmt_count(c->judged).s,
 	    fmt_count(c->nodes - c->judged).s);
@@ -66,14 +67,17 @@ static void put_effect(struct fleet_page *g, sqlite3_stmt *row, double most)
 		    fmt_moment(sqlite3_column_double(row, 7)).s, fmt_moment(sqlite3_column_double(row, 8)).s,
 		    fmt_moment(sqlite3_column_double(row, 9)).s, fabs(sqlite3_column_double(row, 10)) * 100,
 		    sqlite3_column_double(row, 10) < 0 ? "faster than others" : "slower than others");
+	if (sqlite3_column_double(row, 11) > 0)
+		put(&g->p, "<p class=\"since\">jobs of %s show it, of %s do not: that is the mean</p>\n",
+		    fmt_many(sqlite3_column_double(row, 11), "program").s, fmt_count(sqlite3_column_double(row, 12)).s);
 }
 
 static void put_suspects(struct fleet_page *g)
 {
-	double most = fleet_number(g->site->f, "SELECT max(high) FROM node_effects WHERE suspected", 0.1);
+	double most = ask_number(g, "SELECT max(high) FROM node_effects WHERE suspected", 0.1);
 	sqlite3_stmt *row = ask(g,
 				"SELECT e.node, n.name, e.effect, e.low, e.high, e.jobs, e.lost, e.since, e.since_low, "
-				"e.since_high, e.before FROM node_effects e JOIN names n ON "
+				"e.since_high, e.before, e.programs, e.others FROM node_effects e JOIN names n ON "
 				"n.id=e.node WHERE e.suspected ORDER BY e.effect DESC LIMIT 200",
 				0);
 	most = fmin(most, 2) * 1.03;
@@ -97,7 +101,7 @@ static void put_suspects(struct fleet_page *g)
 /* How far the picture reaches on either side: to the furthest node, so that none stands in the last column for many. */
 static double reach_of(struct fleet_page *g)
 {
-	double most = fleet_number(g->site->f, "SELECT max(abs(effect)) FROM node_effects WHERE jobs>=5", 0);
+	double most = ask_number(g, "SELECT max(abs(effect)) FROM node_effects WHERE jobs>=5", 0);
 	return fmax(REACH_LEAST, fmin(REACH_MOST, most * 1.05));
 }
 
@@ -212,7 +216,8 @@ void page_nodes(struct fleet_page *g)
 	    "each node's last change: a program "
 	    "that is uneven says less, and a rank 0 that is a master is not a slow node. A node that is slow for every "
 	    "job, such as one with a hot or throttled processor, a disturbing daemon or memory in the wrong place, "
-	    "stands apart; a slow network or file system does not, because that is not time outside MPI. Jobs on one "
+	    "stands apart, also where only some programs show it, two at least; a slow network or file system does "
+	    "not, because that is not time outside MPI. Jobs on one "
 	    "node, and jobs with missing ranks, say nothing here.</p>\n");
 	put_judged(g);
 	section_end(g);

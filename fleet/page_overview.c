@@ -33,15 +33,15 @@ static void put_cause_of_most(struct fleet_page *g, const struct sums *s)
 /* What needs somebody: slow nodes, programs that became slower. */
 static void put_alarms(struct fleet_page *g)
 {
-	double slow = fleet_number(g->site->f, "SELECT count(*) FROM node_effects WHERE suspected", 0);
-	double worse = fleet_number(g->site->f,
-				    "SELECT count(DISTINCT c.program) FROM changes c JOIN names n ON n.id=c.program "
-				    "WHERE c.change<0 AND n.kind=4",
-				    0);
-	double since = fleet_number(g->site->f,
-				    "SELECT total(c.hours_since) FROM changes c JOIN names n ON n.id=c.program WHERE "
-				    "c.change<0 AND n.kind=4",
-				    0);
+	double slow = ask_number(g, "SELECT count(*) FROM node_effects WHERE suspected", 0);
+	double worse = ask_number(g,
+				  "SELECT count(DISTINCT c.program) FROM changes c JOIN names n ON n.id=c.program "
+				  "WHERE c.change<0 AND n.kind=4",
+				  0);
+	double since = ask_number(g,
+				  "SELECT total(c.hours_since) FROM changes c JOIN names n ON n.id=c.program WHERE "
+				  "c.change<0 AND n.kind=4",
+				  0);
 	if (slow > 0)
 		put(&g->p, "<p class=\"cause\"><a href=\"nodes.html\">%s node%s</a> %s suspected of being slow.</p>\n",
 		    fmt_count(slow).s, slow == 1 ? "" : "s", slow == 1 ? "is" : "are");
@@ -57,7 +57,7 @@ static void put_alarms(struct fleet_page *g)
 /* What is in no number here, because its times cannot be. */
 static void put_set_aside(struct fleet_page *g)
 {
-	double n = fleet_number(g->site->f, "SELECT count(*) FROM set_aside", 0);
+	double n = ask_number(g, "SELECT count(*) FROM set_aside", 0);
 	if (n > 0)
 		put(&g->p,
 		    "<p class=\"cause\">%s record%s set aside: %s times cannot be (<a href=\"set-aside.csv\">CSV</a>, "
@@ -65,9 +65,9 @@ static void put_set_aside(struct fleet_page *g)
 		    fmt_count(n).s, n == 1 ? " is" : "s are", n == 1 ? "its" : "their");
 }
 
-static double hung_hours(const struct fleet_page *g)
+static double hung_hours(struct fleet_page *g)
 {
-	return fleet_number(g->site->f, "SELECT total(hung) FROM outcomes", 0);
+	return ask_number(g, "SELECT total(hung) FROM outcomes", 0);
 }
 
 /* How the jobs ended, and what of their time passed when nobody advanced any more. */

@@ -95,7 +95,7 @@ static double half_of_it(struct fleet_page *g, double all, double *ret_part)
 static void put_programs_masthead(struct fleet_page *g)
 {
 	struct sums s = sums_of_all(g);
-	double programs = fleet_number(g->site->f, "SELECT count(DISTINCT program) FROM user_programs", 0), part;
+	double programs = ask_number(g, "SELECT count(DISTINCT program) FROM user_programs", 0), part;
 	double few = half_of_it(g, s.loss, &part);
 	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet</p>\n<h1>");
 	if (s.loss > 0 && few == programs)
@@ -113,9 +113,8 @@ static void put_programs_masthead(struct fleet_page *g)
 
 void page_programs(struct fleet_page *g)
 {
-	double most = fleet_number(
-		g->site->f, "SELECT max(h) FROM (SELECT total(core_hours) AS h FROM user_programs GROUP BY program)",
-		1);
+	double most = ask_number(
+		g, "SELECT max(h) FROM (SELECT total(core_hours) AS h FROM user_programs GROUP BY program)", 1);
 	fleet_begin(g, "Programs", PAGE_PROGRAMS);
 	put_programs_masthead(g);
 	section_begin(

@@ -25,7 +25,7 @@ void put_least_useful(struct fleet_page *g)
 
 static void put_masthead(struct fleet_page *g)
 {
-	double users = fleet_number(g->site->f, "SELECT count(DISTINCT user) FROM user_programs WHERE user>0", 0);
+	double users = ask_number(g, "SELECT count(DISTINCT user) FROM user_programs WHERE user>0", 0);
 	struct sums s = sums_of_all(g);
 	put(&g->p, "<div class=\"masthead\"><p class=\"kicker\">mpitrace fleet</p>\n<h1>");
 	if (s.jobs > 0)

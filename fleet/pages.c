@@ -127,11 +127,10 @@ static int exists(struct site *s, const char *sql, sqlite3_int64 id)
 }
 
 /* Is it the page of a job that was pruned? Only who sees all is told. */
-static bool was_let_go(struct site *s, sqlite3_int64 id)
+static bool was_let_go(struct fleet_page *g, sqlite3_int64 id)
 {
-	if (s->user != 0 || fleet_kept_from(s->f) == 0)
-		return false;
-	return (double)id <= fleet_number(s->f, "SELECT seq FROM sqlite_sequence WHERE name='jobs'", 0);
+	return g->site->user == 0 &&
+	       (double)id <= ask_number(g, "SELECT seq FROM sqlite_sequence, let_go WHERE name='jobs' AND day>0", 0);
 }
 
 static int put_one(struct site *s, const char *name, struct fleet_page *g)
@@ -144,7 +143,7 @@ static int put_one(struct site *s, const char *name, struct fleet_page *g)
 		int rc = exists(s, each[i].whose, id);
 		if (rc == 0)
 			each[i].put(g, id);
-		else if (rc == -ENOENT && each[i].put == page_job && was_let_go(s, id)) {
+		else if (rc == -ENOENT && each[i].put == page_job && was_let_go(g, id)) {
 			page_job_gone(g);
 			rc = 0;
 		}
@@ -172,7 +171,7 @@ static int put_page(struct site *s, const char *name, FILE *out)
 			return g.rc;
 		}
 	int rc = put_one(s, name, &g);
-	return rc < 0 ? rc : g.rc;
+	return g.rc < 0 ? g.rc : rc;
 }
 
 static bool ends_with(const char *name, const char *end, size_t *ret_len)
@@ -213,7 +212,7 @@ int site_each_plain(struct site *s, int (*take)(struct site *s, const char *name
 /* ---- whose pages ---- */
 
 /* A user's pages do not say since when others have run. */
-static void find_days(struct site *s)
+static int find_days(struct site *s)
 {
 	struct fleet_page g = {.site = s};
 	sqlite3_stmt *row = ask(&g,
@@ -225,6 +224,7 @@ static void find_days(struct site *s)
 		s->last_day = sqlite3_column_double(row, 1);
 	}
 	sqlite3_finalize(row);
+	return g.rc;
 }
 
 /* The number of a name, 0 for none. */
@@ -235,9 +235,11 @@ static int find_name(struct site *s, enum fleet_kind kind, const char *name, sql
 		return -EIO;
 	sqlite3_bind_int(row, 1, kind);
 	sqlite3_bind_text(row, 2, name, -1, SQLITE_STATIC);
-	*ret_id = sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : 0;
+	int got = sqlite3_step(row);
+	*ret_id = got == SQLITE_ROW ? sqlite3_column_int64(row, 0) : 0;
+	int rc = got == SQLITE_ROW || got == SQLITE_DONE ? 0 : fleet_fail(s->f, s->e);
 	sqlite3_finalize(row);
-	return 0;
+	return rc;
 }
 
 static int find_led(struct site *s)
@@ -267,9 +269,7 @@ static int find_user(struct site *s)
 int site_begin(struct site *s)
 {
 	int rc = s->r->user != NULL ? find_user(s) : s->r->public_least > 0 ? public_begin(s) : 0;
-	if (rc == 0)
-		find_days(s);
-	return rc;
+	return rc == 0 ? find_days(s) : rc;
 }
 
 void site_done(struct site *s)

@@ -40,9 +40,26 @@ static void upgrade(cJSON *r)
 		cJSON_ReplaceItemInObjectCaseSensitive(r, "core_hours", cJSON_CreateNumber(hours));
 }
 
+size_t record_length(const char *text, size_t len_bytes)
+{
+	while (len_bytes > 0 && memchr(" \t\r\n", text[len_bytes - 1], 4) != NULL)
+		len_bytes--;
+	return len_bytes;
+}
+
+cJSON *record_json(const char *text, size_t len_bytes)
+{
+	const char *rest = text;
+	cJSON *json = cJSON_ParseWithLengthOpts(text, len_bytes, &rest, false);
+	if (json == NULL || rest == text + record_length(text, len_bytes))
+		return json;
+	cJSON_Delete(json);
+	return NULL;
+}
+
 cJSON *record_read(const char *text, size_t len_bytes)
 {
-	cJSON *r = cJSON_ParseWithLength(text, len_bytes);
+	cJSON *r = record_json(text, len_bytes);
 	if (cJSON_IsObject(r) && strcmp(json_text(r, "schema", ""), RECORD_SCHEMA_1) == 0)
 		upgrade(r);
 	return r;

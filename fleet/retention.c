@@ -41,9 +41,13 @@ static int prune(struct fleet *f, int64_t day, uint64_t *ret_jobs, struct error 
 	return rc;
 }
 
-int64_t fleet_kept_from(struct fleet *f)
+int fleet_kept_from(struct fleet *f, int64_t *ret_start, struct error *e)
 {
-	return (int64_t)fleet_number(f, "SELECT day FROM let_go", 0) * FLEET_SECONDS_PER_DAY;
+	double day;
+	int rc = fleet_number(f, "SELECT day FROM let_go", 0, &day, e);
+	if (rc == 0)
+		*ret_start = (int64_t)day * FLEET_SECONDS_PER_DAY;
+	return rc;
 }
 
 /* Of the first job; fallback without any. */

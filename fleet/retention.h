@@ -9,4 +9,4 @@
  * -errno with text; then what went before is gone. */
 int fleet_keep(struct fleet *f, int64_t now, unsigned days, uint64_t *ret_jobs, struct error *e);
 /* Jobs that began before it, in seconds since 1970, are gone; 0: none are. */
-int64_t fleet_kept_from(struct fleet *f);
+int fleet_kept_from(struct fleet *f, int64_t *ret_start, struct error *e);

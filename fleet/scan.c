@@ -174,9 +174,11 @@ static int load(struct fleet *f, const char *sql, int64_t from, int (*add)(struc
 
 int scan_load(struct fleet *f, struct scan *ret_s, struct error *e)
 {
-	int64_t last = (int64_t)fleet_number(f, "SELECT max(day) FROM samples WHERE jobs>0", 0);
-	return load(f, "SELECT day, taken<jobs, packed FROM samples WHERE day>?1 ORDER BY day", last - SAMPLE_DAYS,
-		    add_day, ret_s, e);
+	double last;
+	int rc = fleet_number(f, "SELECT max(day) FROM samples WHERE jobs>0", 0, &last, e);
+	return rc < 0 ? rc
+		      : load(f, "SELECT day, taken<jobs, packed FROM samples WHERE day>?1 ORDER BY day",
+			     (int64_t)last - SAMPLE_DAYS, add_day, ret_s, e);
 }
 
 int scan_load_from(struct fleet *f, uint32_t day, struct scan *ret_s, struct error *e)

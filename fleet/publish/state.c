@@ -68,13 +68,18 @@ static int migrate(struct state *s, int version, struct error *e)
 
 static int check_version(struct state *s, struct error *e)
 {
-	int version = (int)fleet_number(&s->f, "PRAGMA user_version", -1);
-	bool empty = fleet_number(&s->f, "SELECT count(*) FROM sqlite_master", -1) == 0;
-	if (!empty && (int)fleet_number(&s->f, "PRAGMA application_id", 0) != APPLICATION_ID)
+	double version, id, tables;
+	int rc = fleet_number(&s->f, "PRAGMA user_version", 0, &version, e);
+	rc = rc == 0 ? fleet_number(&s->f, "SELECT count(*) FROM sqlite_master", 0, &tables, e) : rc;
+	rc = rc == 0 ? fleet_number(&s->f, "PRAGMA application_id", 0, &id, e) : rc;
+	if (rc < 0)
+		return rc;
+	if (tables > 0 && id != APPLICATION_ID)
 		return fail(e, -EBADMSG, "%s: is not a state file of `mpitrace publish`", s->f.path);
 	if (version < 0 || version > VERSION)
-		return fail(e, -EPROTO, "%s: has version %d, and this mpitrace knows %d", s->f.path, version, VERSION);
-	return version < VERSION ? migrate(s, version, e) : 0;
+		return fail(e, -EPROTO, "%s: has version %.0f, and this mpitrace knows %d", s->f.path, version,
+			    VERSION);
+	return version < VERSION ? migrate(s, (int)version, e) : 0;
 }
 
 static int prepare(struct state *s, struct error *e)

@@ -62,11 +62,13 @@ int state_print_dead(struct state *s, FILE *to, struct error *e)
 					" d.id=x.destination JOIN records r ON r.id=x.record WHERE x.dead=1 ORDER BY "
 					"d.id, r.id",
 					e);
-	int rc = q != NULL ? 0 : -EIO;
-	while (rc == 0 && sqlite3_step(q) == SQLITE_ROW)
+	int rc = q != NULL ? 0 : -EIO, got = SQLITE_DONE;
+	while (rc == 0 && (got = sqlite3_step(q)) == SQLITE_ROW)
 		if (print_one((const char *)sqlite3_column_text(q, 0), (const char *)sqlite3_column_text(q, 1),
 			      (const char *)sqlite3_column_text(q, 2), to) < 0)
 			rc = fail(e, -EIO, "cannot write: %s", strerror(errno));
+	if (rc == 0 && got != SQLITE_DONE)
+		rc = fleet_fail(&s->f, e);
 	sqlite3_finalize(q);
 	return rc;
 }

@@ -73,7 +73,7 @@ static int add(struct state *s, const struct destinations *all, const struct tak
 int state_take(struct state *s, const struct destinations *all, const char *text, size_t len_bytes, const char *owner,
 	       struct take_counts *counts, const char **ret_why, struct error *e)
 {
-	char claim[FLEET_CLAIM_MAX], *clean = utf8_clean(text, len_bytes);
+	char claim[FLEET_CLAIM_MAX], *clean = utf8_clean(text, record_length(text, len_bytes));
 	cJSON *record = clean != NULL ? record_read(clean, strlen(clean)) : NULL;
 	char *line = record != NULL ? cJSON_PrintUnformatted(record) : NULL;
 	*ret_why = len_bytes > RECORD_BYTES_MAX ? "is longer than 8,192 bytes"
@@ -114,9 +114,8 @@ int state_take_alert(struct state *s, const struct destinations *all, const char
 		wanted |= all->all.at[i].kind->alerts;
 	if (!wanted)
 		return 0;
-	char *clean = utf8_clean(text, len_bytes);
-	cJSON *json =
-		clean != NULL && len_bytes <= ALERT_BYTES_MAX ? cJSON_ParseWithLength(clean, strlen(clean)) : NULL;
+	char *clean = utf8_clean(text, record_length(text, len_bytes));
+	cJSON *json = clean != NULL && len_bytes <= ALERT_BYTES_MAX ? record_json(clean, strlen(clean)) : NULL;
 	char *line = json != NULL ? cJSON_PrintUnformatted(json) : NULL;
 	*ret_why = line == NULL ? "is not JSON" : alert_of(json, &a);
 	if (*ret_why == NULL && !record_is_owners(a.user, owner))

@@ -1,4 +1,6 @@
 /* came_with_jobs.c - which jobs are looked at for what came with a change, and how many of them must have it. */
+#include "fleet_number.h"
+
 #include "fleet/came_with.h"
 
 #include <criterion/criterion.h>
@@ -187,16 +189,15 @@ Test(came_with_jobs, what_is_kept_says_what_it_is)
 	put_of(-1, 5, PROGRAM, USER, 0, 5, NULL);
 	put_of(0, 5, PROGRAM, USER, 0, 6, NULL);
 	expect_came(PROGRAM, 0, 0, "M 2 in place of M 1");
-	cr_expect_eq(fleet_number(&f,
-				  "SELECT count(*) FROM change_with WHERE program=1 AND day=20200 AND kind='MPI' AND "
-				  "came='M 2' AND went='M 1'",
-				  0),
+	cr_expect_eq(number_of(&f,
+			       "SELECT count(*) FROM change_with WHERE program=1 AND day=20200 AND kind='MPI' AND "
+			       "came='M 2' AND went='M 1'",
+			       0),
 		     1);
 	clear();
 	put_of(-1, 5, PROGRAM, USER, 0, 0, "x");
 	put_of(0, 5, PROGRAM, USER, 0, 0, "");
 	expect_came(PROGRAM, 0, 0, "no more module x");
-	cr_expect_eq(
-		fleet_number(&f, "SELECT count(*) FROM change_with WHERE kind='module' AND came='' AND went='x'", 0),
-		1);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM change_with WHERE kind='module' AND came='' AND went='x'", 0),
+		     1);
 }

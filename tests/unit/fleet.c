@@ -1,5 +1,7 @@
 /* fleet.c - the fleet's database and what is made of it: versions, questions that may only read, records, and estimates
  * on data of which the answer is known. */
+#include "fleet_number.h"
+
 #include "base/json.h"
 #include "fleet/alert.h"
 #include "fleet/changes.h"
@@ -102,11 +104,11 @@ Test(fleet_db, an_older_version_is_upgraded_with_what_is_in_it)
 	struct error e = {""};
 	make_version_1();
 	struct fleet f = opened(FLEET_WRITE);
-	cr_expect_eq(fleet_number(&f, "PRAGMA user_version", 0), fleet_version);
-	cr_expect_eq(fleet_number(&f, "SELECT effect FROM node_list WHERE node='n1' AND lost_at_most=0", 0), 0.5);
+	cr_expect_eq(number_of(&f, "PRAGMA user_version", 0), fleet_version);
+	cr_expect_eq(number_of(&f, "SELECT effect FROM node_list WHERE node='n1' AND lost_at_most=0", 0), 0.5);
 	add_jobs(&f, 5);
 	cr_expect_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM node_list WHERE lost_at_most>=0", 0), 2);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM node_list WHERE lost_at_most>=0", 0), 2);
 	cr_expect_eq(fleet_check(&f, &e), 0, "%s", e.text);
 	fleet_close(&f);
 }
@@ -128,16 +130,16 @@ Test(fleet_db, hours_of_before_whose_use_is_not_known_are_in_the_sums)
 							 "jobs WHERE key='a';"
 							 "INSERT INTO estimated(jobs, last) VALUES(3, 4);");
 	struct fleet f = opened(FLEET_WRITE);
-	cr_expect_eq(fleet_number(&f, "SELECT not_known FROM days WHERE day=10", 0), 7.5);
-	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM days", 0), 7.5);
-	cr_expect_eq(fleet_number(&f, "SELECT total(core_hours) FROM days", 0), 40);
+	cr_expect_eq(number_of(&f, "SELECT not_known FROM days WHERE day=10", 0), 7.5);
+	cr_expect_eq(number_of(&f, "SELECT total(not_known) FROM days", 0), 7.5);
+	cr_expect_eq(number_of(&f, "SELECT total(core_hours) FROM days", 0), 40);
 	cr_expect_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
-	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM weeks WHERE name=2", 0), 7.5);
-	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM user_programs", 0), 7.5);
-	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM day_sums", 0), 7.5);
+	cr_expect_eq(number_of(&f, "SELECT total(not_known) FROM weeks WHERE name=2", 0), 7.5);
+	cr_expect_eq(number_of(&f, "SELECT total(not_known) FROM user_programs", 0), 7.5);
+	cr_expect_eq(number_of(&f, "SELECT total(not_known) FROM day_sums", 0), 7.5);
 	cr_expect_eq(fleet_check(&f, &e), 0, "%s", e.text);
 	cr_expect_eq(fleet_run(&f, "DELETE FROM jobs", &e), 0, "%s", e.text);
-	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM days", 0), 0);
+	cr_expect_eq(number_of(&f, "SELECT total(not_known) FROM days", 0), 0);
 	fleet_close(&f);
 }
 
@@ -219,7 +221,7 @@ Test(fleet_db, a_question_writes_attaches_and_loads_nothing)
 		cr_expect_lt(asked(&f, wrong[i], &text), 0, "%s", wrong[i]);
 		free(text);
 	}
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM jobs", 0), 3);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM jobs", 0), 3);
 	cr_expect_eq(access("/tmp/test_fleet_vacuum.db", F_OK), -1);
 	cr_expect_eq(asked(&f,
 			   "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<3) SELECT sum(i) AS s "
@@ -238,7 +240,7 @@ Test(fleet_db, sums_follow_whatever_is_done_to_jobs)
 	add_jobs(&f, 9);
 	cr_expect_eq(fleet_run(&f, "DELETE FROM jobs WHERE id%2=0", &e), 0);
 	cr_expect_eq(fleet_check(&f, &e), 0, "%s", e.text);
-	cr_expect_eq(fleet_number(&f, "SELECT total(useful) FROM days", 0), 5 * 8 * 0.75);
+	cr_expect_eq(number_of(&f, "SELECT total(useful) FROM days", 0), 5 * 8 * 0.75);
 	cr_expect_eq(fleet_run(&f, "UPDATE days SET jobs=jobs+1", &e), 0);
 	cr_expect_eq(fleet_check(&f, &e), -EBADMSG);
 	fleet_close(&f);
@@ -258,18 +260,18 @@ Test(fleet_db, what_is_not_known_to_be_useful_is_in_no_sum_of_it)
 	cr_assert_eq(ingest_record(g, text, sizeof(text) - 1, "test", NULL, &e), 0, "%s", e.text);
 	cr_assert_eq(ingest_commit(g, &e), 0, "%s", e.text);
 	ingest_end(g);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM job_list WHERE useful IS NULL", 0), 1);
-	cr_expect_eq(fleet_number(&f, "SELECT total(core_hours) FROM days", 0), 4 * 8 + 100);
-	cr_expect_eq(fleet_number(&f, "SELECT total(useful) FROM days", 0), 4 * 8 * 0.75);
-	cr_expect_eq(fleet_number(&f, "SELECT total(mpi) FROM days", 0), 4 * 8 * 0.125);
-	cr_expect_eq(fleet_number(&f, "SELECT total(wait) FROM days", 0), 4 * 8 * 0.125 + 50);
-	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM days", 0), 50);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM job_list WHERE useful IS NULL", 0), 1);
+	cr_expect_eq(number_of(&f, "SELECT total(core_hours) FROM days", 0), 4 * 8 + 100);
+	cr_expect_eq(number_of(&f, "SELECT total(useful) FROM days", 0), 4 * 8 * 0.75);
+	cr_expect_eq(number_of(&f, "SELECT total(mpi) FROM days", 0), 4 * 8 * 0.125);
+	cr_expect_eq(number_of(&f, "SELECT total(wait) FROM days", 0), 4 * 8 * 0.125 + 50);
+	cr_expect_eq(number_of(&f, "SELECT total(not_known) FROM days", 0), 50);
 	cr_expect_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
 	cr_expect_eq(fleet_check(&f, &e), 0, "%s", e.text);
 	cr_expect_eq(fleet_run(&f, "DELETE FROM jobs WHERE useful IS NULL", &e), 0);
 	cr_expect_eq(fleet_check(&f, &e), 0, "%s", e.text);
-	cr_expect_eq(fleet_number(&f, "SELECT total(wait) FROM days", 0), 4 * 8 * 0.125);
-	cr_expect_eq(fleet_number(&f, "SELECT total(not_known) FROM days", 0), 0);
+	cr_expect_eq(number_of(&f, "SELECT total(wait) FROM days", 0), 4 * 8 * 0.125);
+	cr_expect_eq(number_of(&f, "SELECT total(not_known) FROM days", 0), 0);
 	fleet_close(&f);
 }
 
@@ -286,9 +288,9 @@ Test(fleet_db, where_waiting_is_not_known_what_was_useful_is)
 	cr_assert_eq(ingest_record(g, text, sizeof(text) - 1, "test", NULL, &e), 0, "%s", e.text);
 	cr_assert_eq(ingest_commit(g, &e), 0, "%s", e.text);
 	ingest_end(g);
-	cr_expect_eq(fleet_number(&f, "SELECT total(useful) FROM days", 0), 50);
-	cr_expect_eq(fleet_number(&f, "SELECT total(mpi) FROM days", 0), 50);
-	cr_expect_eq(fleet_number(&f, "SELECT total(wait)+total(not_known) FROM days", 1), 0);
+	cr_expect_eq(number_of(&f, "SELECT total(useful) FROM days", 0), 50);
+	cr_expect_eq(number_of(&f, "SELECT total(mpi) FROM days", 0), 50);
+	cr_expect_eq(number_of(&f, "SELECT total(wait)+total(not_known) FROM days", 1), 0);
 	cr_expect_eq(fleet_check(&f, &e), 0, "%s", e.text);
 	fleet_close(&f);
 }

@@ -1,4 +1,5 @@
 /* fleet_broken.c - a database that fails at one moment, whichever that is: it is said, or all is as if it had not. */
+#include "fleet_number.h"
 #include "fleet_rows.h"
 
 #include "fleet/estimate.h"
@@ -8,14 +9,18 @@
 #include "fleet/retention.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS 10 /* of SQLite's machine between two moments */
+#define FEW 8L
+#define MANY 40L
 
 static struct fleet good, f;
-static long left; /* moments until it fails */
+static int steps = 10; /* of SQLite's machine between two moments */
+static long left;      /* moments until it fails */
 static bool failed;
 
 static int fail_once(void *context)
@@ -33,7 +38,7 @@ static void copy_good(void)
 	sqlite3_backup *b = sqlite3_backup_init(f.db, "main", good.db, "main");
 	cr_assert_eq(sqlite3_backup_step(b, -1), SQLITE_DONE);
 	sqlite3_backup_finish(b);
-	fleet_number(&f, "SELECT count(*) FROM days", 0); /* it knows its tables then */
+	number_of(&f, "SELECT count(*) FROM days", 0); /* it knows its tables then */
 }
 
 /* All that is in its tables. */
@@ -65,20 +70,20 @@ static char *dump(void)
 /* What is done, with what it writes into out. */
 typedef int (*deed)(FILE *out, struct error *e);
 
-/* Fails it at each moment, the later the further apart. Returns how many there were. */
-static long fail_at_each(deed what, const char *name)
+/* Fails it at each moment; from that one on, the later the further apart. Returns how many there were. */
+static long fail_at_each(deed what, const char *name, long from)
 {
 	char *text[2], *tables[2];
 	size_t n;
 	long tries = 0;
 	copy_good();
-	for (long at = -1; at < 100000; at += 1 + (at > 8) * at / 4, tries++) { /* the first time it does not */
+	for (long at = -1; at < 100000; at += 1 + (at > from) * at / 4, tries++) { /* the first time it does not */
 		int side = at >= 0;
 		struct error e = {""};
 		FILE *out = open_memstream(&text[side], &n);
 		left = at;
 		failed = false;
-		sqlite3_progress_handler(f.db, STEPS, fail_once, NULL);
+		sqlite3_progress_handler(f.db, steps, fail_once, NULL);
 		int rc = what(out, &e);
 		sqlite3_progress_handler(f.db, 0, NULL, NULL);
 		fclose(out);
@@ -107,6 +112,16 @@ static long fail_at_each(deed what, const char *name)
 	return tries;
 }
 
+static struct {
+	const char *user, *name;
+} asked;
+
+static int page(FILE *out, struct error *e)
+{
+	struct fleet_report r = {.days = 366, .jobs = 50, .user = asked.user};
+	return fleet_page(&f, &r, asked.name, out, e);
+}
+
 static int figures(FILE *out, struct error *e)
 {
 	struct fleet_report r = {.public_least = 1};
@@ -122,6 +137,24 @@ static int check(FILE *out, struct error *e)
 {
 	(void)out;
 	return fleet_check(&f, e);
+}
+
+/* A record that comes twice. */
+static int ingest(FILE *out, struct error *e)
+{
+	static const char record[] = "{\"schema\":\"mpitrace/job/2\",\"id\":\"x\",\"user\":\"ann\","
+				     "\"start\":\"2025-03-01T10:00:00Z\"}";
+	struct ingest *g = ingest_begin(&f, NULL, NULL, e);
+	int rc = g != NULL ? 0 : -EIO;
+	for (int i = 0; i < 2 && rc == 0; i++)
+		rc = ingest_record(g, record, strlen(record), "here", NULL, e);
+	if (rc == 0)
+		rc = ingest_commit(g, e);
+	if (rc == 0)
+		fprintf(out, "%ju added, %ju known\n", (uintmax_t)ingest_counts(g).added,
+			(uintmax_t)ingest_counts(g).known);
+	ingest_end(g);
+	return rc;
 }
 
 static int keep(FILE *out, struct error *e)
@@ -159,26 +192,46 @@ TestSuite(fleet_broken, .init = begin, .fini = end, .timeout = 300);
 
 Test(fleet_broken, what_is_judged)
 {
-	cr_expect_gt(fail_at_each(estimate, "estimate"), 10);
+	cr_expect_gt(fail_at_each(estimate, "estimate", FEW), 10);
+}
+
+Test(fleet_broken, what_comes_in)
+{
+	steps = 3; /* these are short */
+	cr_expect_gt(fail_at_each(ingest, "ingest", 1000), 30);
 }
 
 Test(fleet_broken, who_is_forgotten)
 {
-	cr_expect_gt(fail_at_each(forget, "forget"), 10);
+	cr_expect_gt(fail_at_each(forget, "forget", FEW), 10);
 }
 
 Test(fleet_broken, jobs_that_go)
 {
-	cr_expect_gt(fail_at_each(keep, "keep"), 10);
+	cr_expect_gt(fail_at_each(keep, "keep", FEW), 10);
+}
+
+/* A page in which a question failed would have 0 in its place, or nothing. */
+Test(fleet_broken, pages)
+{
+	static const char *const names[] = {"index.html", "monday.html", "programs.html", "users.html", "nodes.html"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		asked.name = names[i];
+		cr_expect_gt(fail_at_each(page, names[i], MANY), 10, "%s", names[i]);
+	}
+	asked.user = "ann";
+	asked.name = "index.html";
+	cr_expect_gt(fail_at_each(page, "ann's", MANY), 10);
+	asked.user = NULL;
 }
 
 Test(fleet_broken, tables_and_metrics)
 {
-	cr_expect_gt(fail_at_each(figures, "figures"), 10);
-	cr_expect_gt(fail_at_each(metrics, "metrics"), 10);
+	cr_expect_gt(fail_at_each(figures, "figures", FEW), 10);
+	cr_expect_gt(fail_at_each(metrics, "metrics", FEW), 10);
 }
 
 Test(fleet_broken, sums_that_are_checked)
 {
-	cr_expect_gt(fail_at_each(check, "check"), 10);
+	cr_expect_gt(fail_at_each(check, "check", FEW), 10);
 }

@@ -1,5 +1,6 @@
 /* fleet_forget.c - jobs that go after a time leave their sums, and who is forgotten leaves nothing; and who leads which
  * account. */
+#include "fleet_number.h"
 #include "fleet_rows.h"
 
 #include "fleet/forget.h"
@@ -34,7 +35,7 @@ TestSuite(fleet_forget, .init = begin, .fini = end);
 
 static void expect_number(const char *sql, double value)
 {
-	double is = fleet_number(&f, sql, -1);
+	double is = number_of(&f, sql, -1);
 	cr_expect_float_eq(is, value, 1e-9, "%s: %f instead of %f", sql, is, value);
 }
 
@@ -54,15 +55,23 @@ static uint64_t keep(int64_t now, unsigned days)
 
 /* ---- after a time ---- */
 
+static int64_t kept_from(void)
+{
+	struct error e = {""};
+	int64_t start = -1;
+	cr_expect_eq(fleet_kept_from(&f, &start, &e), 0, "%s", e.text);
+	return start;
+}
+
 Test(fleet_forget, jobs_go_after_so_many_days_and_all_sums_stay)
 {
-	cr_expect_eq(fleet_kept_from(&f), 0);
+	cr_expect_eq(kept_from(), 0);
 	cr_expect_eq(keep((DAY + 31) * DAY_S - 1, 31), 0, "its day is not over for so long");
-	cr_expect_eq(fleet_kept_from(&f), (DAY - 1) * DAY_S);
+	cr_expect_eq(kept_from(), (DAY - 1) * DAY_S);
 	cr_expect_eq(keep((DAY + 31) * DAY_S, 31), 0);
-	cr_expect_eq(fleet_kept_from(&f), DAY * DAY_S);
+	cr_expect_eq(kept_from(), DAY * DAY_S);
 	cr_expect_eq(keep((DAY + 32) * DAY_S, 31), 1);
-	cr_expect_eq(fleet_kept_from(&f), (DAY + 1) * DAY_S);
+	cr_expect_eq(kept_from(), (DAY + 1) * DAY_S);
 	expect_number("SELECT count(*) FROM jobs", 2);
 	expect_number("SELECT total(core_hours) FROM days", 1300);
 	expect_number("SELECT total(loss) FROM causes", 250);
@@ -81,7 +90,7 @@ Test(fleet_forget, jobs_go_after_so_many_days_and_all_sums_stay)
 	expect_number("SELECT core_hours FROM let_go", 1300);
 	expect_sound();
 	cr_expect_eq(keep((DAY + 40) * DAY_S, 31), 0);
-	cr_expect_eq(fleet_kept_from(&f), (DAY + 9) * DAY_S);
+	cr_expect_eq(kept_from(), (DAY + 9) * DAY_S);
 }
 
 Test(fleet_forget, what_cannot_be_pruned_is_all_there)

@@ -1,5 +1,7 @@
 /* fleet_ingest.c - a record of which all is known in the database, column by column; which are refused, and as what;
  * and alerts, sums and metrics. */
+#include "fleet_number.h"
+
 #include "fleet/alerts.h"
 #include "fleet/estimate.h"
 #include "fleet/ingest.h"
@@ -59,7 +61,7 @@ static void take(const char *text)
 
 static double number(const char *sql)
 {
-	return fleet_number(&f, sql, -1);
+	return number_of(&f, sql, -1);
 }
 
 /* The first column of the first row, as text. */
@@ -198,6 +200,8 @@ Test(fleet_ingest, what_is_no_record_is_refused_and_said)
 	} rows[] = {
 		{"", "here: is not JSON; ignored"},
 		{"{", "here: is not JSON; ignored"},
+		{RECORD("") "x", "here: is not JSON; ignored"},
+		{RECORD("") "\n{}", "here: is not JSON; ignored"},
 		{"[]", "here: is not a record of schema mpitrace/job/2; ignored"},
 		{RECORD(",\"user\":\"bob\""), "here: has a field twice; ignored"},
 		{"{\"schema\":\"mpitrace/job/2\",\"id\":\"\",\"start\":\"2025-03-01T10:00:00Z\"}",
@@ -419,6 +423,10 @@ Test(fleet_ingest, an_alert_of_others_or_of_a_time_to_come_is_refused)
 	cr_expect_eq(ingest_counts(g).alerts, 1);
 	take_alert("{}", NULL);
 	cr_expect_eq(ingest_counts(g).refused, 3);
+	char behind[2000];
+	snprintf(behind, sizeof(behind), "%s {}", alert("y", "ann", 60));
+	take_alert(behind, NULL);
+	cr_expect_eq(ingest_counts(g).refused, 4, "something stands behind it");
 }
 
 /* ---- sums and metrics ---- */
@@ -449,9 +457,11 @@ Test(fleet_ingest, errors_of_the_database_have_their_number)
 	cr_expect_eq(fleet_run(&f, "SELECT missing", &e), -EIO);
 	cr_expect_not_null(strstr(e.text, "memory: no such column: missing"), "%s", e.text);
 	cr_expect_null(fleet_prepare(&f, "SELECT missing", &e));
-	cr_expect_eq(fleet_number(&f, "SELECT missing", 7), 7);
-	cr_expect_eq(fleet_number(&f, "SELECT NULL", 7), 7);
-	cr_expect_eq(fleet_number(&f, "SELECT 1 WHERE 0", 7), 7);
+	double value = 3;
+	cr_expect_eq(fleet_number(&f, "SELECT missing", 7, &value, &e), -EIO, "a question that fails is no fallback");
+	cr_expect_eq(value, 3);
+	cr_expect_eq(number_of(&f, "SELECT NULL", 7), 7);
+	cr_expect_eq(number_of(&f, "SELECT 1 WHERE 0", 7), 7);
 	cr_expect_eq(fleet_run_on(&f, "DELETE FROM days WHERE missing=?1", 1, &e), -EIO);
 }
 
@@ -464,7 +474,7 @@ Test(fleet_ingest, metrics_are_rows_with_labels)
 	take_alert(alert("y", "ann", 60), NULL);
 	cr_assert_eq(ingest_commit(g, &e), 0);
 	run("COMMIT; INSERT INTO names VALUES(100, 7, 'a\"b\\c'||char(10)); INSERT INTO node_effects "
-	    "VALUES(100,0.2,0,0,0,0,9,1,0,1700000000,0,0,0,0)");
+	    "VALUES(100,0.2,0,0,0,0,9,1,0,1700000000,0,0,0,0,0,0)");
 	FILE *out = open_memstream(&text, &n);
 	cr_assert_eq(fleet_metrics(&f, out, &e), 0, "%s", e.text);
 	fclose(out);

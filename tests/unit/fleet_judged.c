@@ -1,5 +1,7 @@
 /* fleet_judged.c - what is said of nodes, beside what their numbers say by the books: intervals, rates of false
  * discoveries, costs; and that the database has what was found. */
+#include "fleet_number.h"
+
 #include "fleet/estimate.h"
 #include "fleet/nodes.h"
 #include "fleet/samples.h"
@@ -328,7 +330,7 @@ static void expect_near(struct fleet *f, const char *what, uint32_t node, double
 {
 	char sql[200];
 	snprintf(sql, sizeof(sql), "SELECT %s FROM node_effects WHERE node=%u", what, node);
-	double is = fleet_number(f, sql, -99);
+	double is = number_of(f, sql, -99);
 	cr_expect_float_eq(is, value, 1e-9 * (1 + fabs(value)), "%s of %u: %.12g instead of %.12g", what, node, is,
 			   value);
 }
@@ -374,18 +376,18 @@ Test(fleet_judged, the_database_has_what_was_found)
 		for (int k = 0; k < NODE_EVIDENCE && n->suspected; k++) {
 			char sql[200];
 			snprintf(sql, sizeof(sql), "SELECT job FROM node_jobs WHERE node=%u AND place=%d", node, k);
-			cr_expect_eq(fleet_number(&f, sql, -1), (double)s.jobs.at[n->evidence[k].job].id);
+			cr_expect_eq(number_of(&f, sql, -1), (double)s.jobs.at[n->evidence[k].job].id);
 			snprintf(sql, sizeof(sql), "SELECT deviation FROM node_jobs WHERE node=%u AND place=%d", node,
 				 k);
-			cr_expect_float_eq(fleet_number(&f, sql, -1), (double)n->evidence[k].deviation, 1e-6);
+			cr_expect_float_eq(number_of(&f, sql, -1), (double)n->evidence[k].deviation, 1e-6);
 		}
 	}
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM node_effects", 0), NODES);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM node_effects WHERE suspected", 0), 2);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM node_jobs", 0), 2 * NODE_EVIDENCE);
-	cr_expect_float_eq(fleet_number(&f, "SELECT total(lost) FROM node_days", 0), lost, 1e-6);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM node_days WHERE node=107", 0), days_with(&s, 107));
-	cr_expect_eq(fleet_number(&f, "SELECT min(day) FROM node_days WHERE node=111", 0), DAY + CHANGED / 24);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM node_effects", 0), NODES);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM node_effects WHERE suspected", 0), 2);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM node_jobs", 0), 2 * NODE_EVIDENCE);
+	cr_expect_float_eq(number_of(&f, "SELECT total(lost) FROM node_days", 0), lost, 1e-6);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM node_days WHERE node=107", 0), days_with(&s, 107));
+	cr_expect_eq(number_of(&f, "SELECT min(day) FROM node_days WHERE node=111", 0), DAY + CHANGED / 24);
 	free(x);
 	scan_done(&s);
 	fleet_close(&f);
@@ -395,32 +397,31 @@ Test(fleet_judged, the_database_has_what_was_found)
 Test(fleet_judged, changes_versions_and_sums_are_there)
 {
 	struct fleet f = kept();
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM changes", 0), 1);
-	cr_expect_eq(fleet_number(&f, "SELECT day FROM changes WHERE program=1", 0), DAY + 25);
-	cr_expect_float_eq(fleet_number(&f, "SELECT before FROM changes", 0), 0.8, 0.01);
-	cr_expect_float_eq(fleet_number(&f, "SELECT after FROM changes", 0), 0.6, 0.01);
-	cr_expect_float_eq(fleet_number(&f, "SELECT change FROM changes", 0), -0.25, 0.03);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM changes", 0), 1);
+	cr_expect_eq(number_of(&f, "SELECT day FROM changes WHERE program=1", 0), DAY + 25);
+	cr_expect_float_eq(number_of(&f, "SELECT before FROM changes", 0), 0.8, 0.01);
+	cr_expect_float_eq(number_of(&f, "SELECT after FROM changes", 0), 0.6, 0.01);
+	cr_expect_float_eq(number_of(&f, "SELECT change FROM changes", 0), -0.25, 0.03);
 	cr_expect_eq(
-		fleet_number(
+		number_of(
 			&f,
 			"SELECT low<change AND change<high AND p<0.01 AND day_low<=day AND day<=day_high FROM changes",
 			0),
 		1);
-	cr_expect_eq(fleet_number(&f, "SELECT jobs_before FROM changes", 0), 300);
-	cr_expect_eq(fleet_number(&f, "SELECT jobs_after FROM changes", 0), 150);
-	cr_expect_float_eq(fleet_number(&f, "SELECT hours_since FROM changes", 0), 150 * 2 * 0.25, 8);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM change_with WHERE text='build b2 in place of b1'", 0), 1);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM program_versions WHERE program=1", 0), 2);
-	cr_expect_eq(fleet_number(&f, "SELECT first/86400 FROM program_versions WHERE program=1 AND build=8", 0),
+	cr_expect_eq(number_of(&f, "SELECT jobs_before FROM changes", 0), 300);
+	cr_expect_eq(number_of(&f, "SELECT jobs_after FROM changes", 0), 150);
+	cr_expect_float_eq(number_of(&f, "SELECT hours_since FROM changes", 0), 150 * 2 * 0.25, 8);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM change_with WHERE text='build b2 in place of b1'", 0), 1);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM program_versions WHERE program=1", 0), 2);
+	cr_expect_eq(number_of(&f, "SELECT first/86400 FROM program_versions WHERE program=1 AND build=8", 0),
 		     DAY + 25);
-	cr_expect_eq(fleet_number(&f, "SELECT jobs FROM user_programs WHERE user=5 AND program=2", 0), JOBS / 4);
-	cr_expect_eq(fleet_number(&f, "SELECT total(jobs) FROM day_sums", 0), JOBS);
-	cr_expect_eq(fleet_number(&f, "SELECT total(core_hours) FROM weeks WHERE name=1", 0), JOBS);
+	cr_expect_eq(number_of(&f, "SELECT jobs FROM user_programs WHERE user=5 AND program=2", 0), JOBS / 4);
+	cr_expect_eq(number_of(&f, "SELECT total(jobs) FROM day_sums", 0), JOBS);
+	cr_expect_eq(number_of(&f, "SELECT total(core_hours) FROM weeks WHERE name=1", 0), JOBS);
 	cr_expect_eq(
-		fleet_number(
-			&f,
-			"SELECT jobs=(SELECT count(*) FROM jobs) AND last=(SELECT max(id) FROM jobs) FROM estimated",
-			0),
+		number_of(&f,
+			  "SELECT jobs=(SELECT count(*) FROM jobs) AND last=(SELECT max(id) FROM jobs) FROM estimated",
+			  0),
 		1);
 	fleet_close(&f);
 }
@@ -452,8 +453,8 @@ Test(fleet_judged, a_build_of_seven_jobs_makes_a_change_surer)
 		cr_assert_eq(fleet_run(&f, sql, &e), 0, "%s", e.text);
 		sqlite3_free(sql);
 		cr_assert_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
-		cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM changes", 0), newer == 2, "%d: %f", newer,
-			     fleet_number(&f, "SELECT p FROM changes", 0));
+		cr_expect_eq(number_of(&f, "SELECT count(*) FROM changes", 0), newer == 2, "%d: %f", newer,
+			     number_of(&f, "SELECT p FROM changes", 0));
 		fleet_close(&f);
 	}
 }
@@ -464,10 +465,10 @@ Test(fleet_judged, nothing_is_judged_again_while_no_job_comes)
 	struct error e = {""};
 	cr_assert_eq(fleet_run(&f, "DELETE FROM changes", &e), 0);
 	cr_assert_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM changes", -1), 0);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM changes", -1), 0);
 	cr_assert_eq(fleet_run(&f, "DELETE FROM jobs WHERE id=1", &e), 0);
 	cr_assert_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM changes", -1), 1);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM changes", -1), 1);
 	fleet_close(&f);
 }
 
@@ -477,7 +478,7 @@ Test(fleet_judged, what_cannot_be_judged_leaves_what_was_there)
 	struct error e = {""};
 	cr_assert_eq(fleet_run(&f, "DELETE FROM jobs WHERE id=1; DROP TABLE link_jobs", &e), 0);
 	cr_expect_lt(fleet_estimate(&f, &e), 0);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM changes", -1), 1);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM changes", -1), 1);
 	cr_assert_eq(fleet_run(&f, "BEGIN; COMMIT", &e), 0, "%s", e.text);
 	fleet_close(&f);
 }

@@ -1,5 +1,7 @@
 /* fleet_monday.c - what a Monday says: of matters of which all is known, which are named, in what order, what became of
  * those of the Monday before, and how the mail looks. */
+#include "fleet_number.h"
+
 #include "fleet/monday.h"
 
 #include "base/json.h"
@@ -121,17 +123,25 @@ Test(fleet_monday, what_became_of_a_matter_is_one_of_four_words)
 	}
 }
 
+static int64_t last_before(int64_t now)
+{
+	struct error e = {""};
+	int64_t monday = -1;
+	cr_expect_eq(monday_last(&f, now, &monday, &e), 0, "%s", e.text);
+	return monday;
+}
+
 Test(fleet_monday, the_last_week_is_that_before_or_the_last_with_jobs)
 {
-	cr_expect_eq(monday_last(&f, UNTIL + 100), UNTIL, "nothing is known of any");
+	cr_expect_eq(last_before(UNTIL + 100), UNTIL, "nothing is known of any");
 	run_with("INSERT INTO day_sums VALUES(%lld, 1, 1, 1, 0, 0, 0, 0)", UNTIL_DAY - 1);
-	cr_expect_eq(monday_last(&f, UNTIL + 100), UNTIL);
-	cr_expect_eq(monday_last(&f, UNTIL + MONDAY_WEEK_S), UNTIL, "until the day after its last jobs");
+	cr_expect_eq(last_before(UNTIL + 100), UNTIL);
+	cr_expect_eq(last_before(UNTIL + MONDAY_WEEK_S), UNTIL, "until the day after its last jobs");
 	run_with("INSERT INTO day_sums VALUES(%lld, 1, 1, 1, 0, 0, 0, 0)", UNTIL_DAY + 3);
-	cr_expect_eq(monday_last(&f, UNTIL + 100), UNTIL, "not one that has not ended");
+	cr_expect_eq(last_before(UNTIL + 100), UNTIL, "not one that has not ended");
 	run("DELETE FROM day_sums");
 	run_with("UPDATE let_go SET day=%lld", UNTIL_DAY);
-	cr_expect_eq(monday_last(&f, UNTIL + 100), 0, "all that there was is gone");
+	cr_expect_eq(last_before(UNTIL + 100), 0, "all that there was is gone");
 }
 
 /* ---- which are named ---- */
@@ -338,8 +348,8 @@ Test(fleet_monday, a_name_stays_in_its_line)
 	run("BEGIN");
 	cr_assert_eq(monday_keep(&f, until, &e), 0, "%s", e.text);
 	run("COMMIT");
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM matters WHERE place=1", 0), 2);
-	cr_expect_eq(fleet_number(&f, "SELECT monday FROM estimated", 0), (double)until);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM matters WHERE place=1", 0), 2);
+	cr_expect_eq(number_of(&f, "SELECT monday FROM estimated", 0), (double)until);
 }
 
 /* ---- the Monday before ---- */
@@ -407,13 +417,11 @@ Test(fleet_monday, it_is_saved_in_place_of_what_was_said_of_that_day)
 	struct monday m = read_it();
 	cr_assert_eq(monday_save(&f, &m, &e), 0, "%s", e.text);
 	monday_done(&m);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM mondays", 0), 3);
-	cr_expect_eq(
-		fleet_number(&f, "SELECT core_hours FROM mondays WHERE place=0 AND key='key b' AND sentence='b'", 0),
-		5);
-	cr_expect_eq(
-		fleet_number(&f, "SELECT core_hours FROM mondays WHERE place=1 AND key='key a' AND sentence='a'", 0),
-		4);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM mondays", 0), 3);
+	cr_expect_eq(number_of(&f, "SELECT core_hours FROM mondays WHERE place=0 AND key='key b' AND sentence='b'", 0),
+		     5);
+	cr_expect_eq(number_of(&f, "SELECT core_hours FROM mondays WHERE place=1 AND key='key a' AND sentence='a'", 0),
+		     4);
 	run("BEGIN; ROLLBACK"); /* it has ended its transaction */
 }
 

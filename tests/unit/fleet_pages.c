@@ -1,4 +1,6 @@
 /* fleet_pages.c - what the pages of a fleet say of jobs of which all is known, to whom, and what questions answer. */
+#include "fleet_number.h"
+
 #include "fleet/estimate.h"
 #include "fleet/ingest.h"
 #include "fleet/query.h"
@@ -164,7 +166,7 @@ Test(fleet_pages, users_and_accounts_stand_by_what_they_lost)
 
 static long long id_of(const char *sql)
 {
-	return (long long)fleet_number(&f, sql, -1);
+	return (long long)number_of(&f, sql, -1);
 }
 
 Test(fleet_pages, a_users_page_has_their_jobs_only)
@@ -380,8 +382,8 @@ Test(fleet_pages, a_later_record_of_a_step_takes_its_place)
 	cr_expect_eq(c.added, 0);
 	cr_expect_eq(c.refused, 1, "bob's file says that it is alice's job");
 	cr_expect_eq(said, 1);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM jobs", -1), JOBS);
-	cr_expect_eq(fleet_number(&f, "SELECT total(loss_core_hours) FROM jobs", -1), 7);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM jobs", -1), JOBS);
+	cr_expect_eq(number_of(&f, "SELECT total(loss_core_hours) FROM jobs", -1), 7);
 	cr_expect_eq(fleet_check(&f, &e), 0, "sums are those of the jobs: %s", e.text);
 }
 
@@ -394,7 +396,7 @@ Test(fleet_pages, what_was_not_committed_is_undone)
 	other.id = "9";
 	add(g, &other, NULL);
 	ingest_end(g);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM jobs", -1), JOBS);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM jobs", -1), JOBS);
 }
 
 Test(fleet_pages, nodes_and_changes_say_by_how_many_jobs_they_were_judged)
@@ -403,7 +405,7 @@ Test(fleet_pages, nodes_and_changes_say_by_how_many_jobs_they_were_judged)
 	struct error e = {""};
 	for (int k = 0; k < 2; k++) {
 		char *text = page(names[k], NULL), all[64];
-		double n = fleet_number(&f, "SELECT count(*) FROM jobs", 0);
+		double n = number_of(&f, "SELECT count(*) FROM jobs", 0);
 		snprintf(all, sizeof(all), "Judged by %.0f of %.0f jobs: those of the last 400 days.", n, n);
 		cr_expect(strstr(text, all) != NULL, "%s: no \"%s\"", names[k], all);
 		free(text);
@@ -422,7 +424,7 @@ Test(fleet_pages, of_a_job_that_was_let_go_say_where_it_is)
 {
 	struct error e = {""};
 	char *text, name[40];
-	sqlite3_int64 id = (sqlite3_int64)fleet_number(&f, "SELECT min(id) FROM jobs", 0);
+	sqlite3_int64 id = (sqlite3_int64)number_of(&f, "SELECT min(id) FROM jobs", 0);
 	snprintf(name, sizeof(name), "job-%lld.html", (long long)id + 1000);
 	cr_expect_eq(page_rc(name, NULL, &text), -ENOENT);
 	free(text);

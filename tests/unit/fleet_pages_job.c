@@ -1,4 +1,5 @@
 /* fleet_pages_job.c - the page of a job, as its record has it. */
+#include "fleet_number.h"
 #include "fleet_rows.h"
 
 #include "fleet/ingest.h"
@@ -61,7 +62,7 @@ static sqlite3_int64 add_record(const char *text)
 	cr_assert_eq(ingest_commit(g, &e), 0);
 	cr_assert_eq(ingest_counts(g).added, 1);
 	ingest_end(g);
-	return (sqlite3_int64)fleet_number(&f, "SELECT max(id) FROM jobs", 0);
+	return (sqlite3_int64)number_of(&f, "SELECT max(id) FROM jobs", 0);
 }
 
 Test(fleet_pages_job, job)

@@ -1,5 +1,7 @@
 /* publish_take.c - records of an outbox are taken once, and the outbox says until when all of it was; what is said of
  * how it stands. */
+#include "fleet_number.h"
+
 #include "fleet/publish/metrics.h"
 #include "fleet/publish/question.h"
 #include "fleet/publish/take.h"
@@ -301,12 +303,12 @@ Test(publish_take, a_look_at_it_changes_nothing_while_it_is_in_use)
 	cr_assert_eq(state_open_copy(s.f.path, &copy, &e), 0, "%s", e.text);
 	cr_expect_str_eq(copy.token, s.token);
 	cr_assert_eq(state_take(&copy, &all, text, sizeof(text) - 1, NULL, &of_copy, &why, &e), 0, "%s", e.text);
-	cr_expect_eq(fleet_number(&copy.f, "SELECT count(*) FROM records", 0), 2);
-	cr_expect_eq(fleet_number(&s.f, "SELECT count(*) FROM records", 0), 1);
+	cr_expect_eq(number_of(&copy.f, "SELECT count(*) FROM records", 0), 2);
+	cr_expect_eq(number_of(&s.f, "SELECT count(*) FROM records", 0), 1);
 	state_close(&copy);
 	snprintf(nowhere, sizeof(nowhere), "%s/none.db", place);
 	cr_assert_eq(state_open_copy(nowhere, &copy, &e), 0, "of none there is an empty one: %s", e.text);
-	cr_expect_eq(fleet_number(&copy.f, "SELECT count(*) FROM records", -1), 0);
+	cr_expect_eq(number_of(&copy.f, "SELECT count(*) FROM records", -1), 0);
 	state_close(&copy);
 	cr_expect_eq(access(nowhere, F_OK), -1);
 	snprintf(other, sizeof(other), "%s/other.db", place);

@@ -1,5 +1,7 @@
 /* samples.c - which jobs judge nodes and programs when a day has more than are looked at, and when a day is looked at
  * again. */
+#include "fleet_number.h"
+
 #include "fleet/estimate.h"
 #include "fleet/links.h"
 #include "fleet/samples.h"
@@ -144,16 +146,16 @@ Test(samples, a_day_is_looked_at_again_when_a_job_of_it_comes_or_goes_and_no_oth
 	run(&f, "UPDATE samples SET packed=x'', taken=0 WHERE day=20000");
 	add(&f, DAY + 1, RARE, 3);
 	run(&f, "DELETE FROM jobs WHERE start>=20001*86400 AND program=2 AND id%2=0");
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM samples", -1), 1);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM samples", -1), 1);
 	s = loaded(&f);
 	cr_expect_eq(count(&s, RARE, &stand_for), 3);
 	cr_expect_eq(count(&s, SOME, &stand_for), 50, "those of the other day are as they were left");
-	cr_expect_eq(fleet_number(&f, "SELECT sum(jobs) FROM version_days WHERE day=20001", -1), 53);
-	cr_expect_eq(fleet_number(&f, "SELECT sum(jobs) FROM version_days WHERE day=20000", -1), 100);
+	cr_expect_eq(number_of(&f, "SELECT sum(jobs) FROM version_days WHERE day=20001", -1), 53);
+	cr_expect_eq(number_of(&f, "SELECT sum(jobs) FROM version_days WHERE day=20000", -1), 100);
 	scan_done(&s);
 	run(&f, "DELETE FROM jobs WHERE start>=20001*86400");
 	s = loaded(&f);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM version_days WHERE day=20001", -1), 0);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM version_days WHERE day=20001", -1), 0);
 	scan_done(&s);
 	fleet_close(&f);
 }
@@ -181,10 +183,10 @@ Test(samples, sums_of_programs_are_of_all_jobs_also_where_not_all_are_looked_at)
 	add(&f, DAY, OFTEN, SAMPLE_JOBS + 500);
 	add(&f, DAY + 2 * SAMPLE_DAYS, OFTEN, 10);
 	cr_assert_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
-	cr_expect_eq(fleet_number(&f, "SELECT sum(jobs) FROM program_versions", -1), SAMPLE_JOBS + 510);
-	cr_expect_eq(fleet_number(&f, "SELECT jobs FROM program_ranks WHERE program=1 AND ranks=8", -1),
+	cr_expect_eq(number_of(&f, "SELECT sum(jobs) FROM program_versions", -1), SAMPLE_JOBS + 510);
+	cr_expect_eq(number_of(&f, "SELECT jobs FROM program_ranks WHERE program=1 AND ranks=8", -1),
 		     SAMPLE_JOBS + 510);
-	cr_expect_float_eq(fleet_number(&f, "SELECT parallel FROM program_ranks", -1), 0.75, 1e-9);
+	cr_expect_float_eq(number_of(&f, "SELECT parallel FROM program_ranks", -1), 0.75, 1e-9);
 	fleet_close(&f);
 }
 
@@ -220,8 +222,8 @@ Test(samples, who_waits_beside_whom_is_judged_by_all_jobs)
 		}
 	}
 	cr_assert_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
-	cr_expect_eq(fleet_number(&f, "SELECT count(*) FROM link_list WHERE program='some' AND beside='often'", -1), 1);
-	cr_expect_eq(fleet_number(&f, "SELECT blocks FROM link_list WHERE beside='often'", -1), 16);
+	cr_expect_eq(number_of(&f, "SELECT count(*) FROM link_list WHERE program='some' AND beside='often'", -1), 1);
+	cr_expect_eq(number_of(&f, "SELECT blocks FROM link_list WHERE beside='often'", -1), 16);
 	for (uint32_t k = 0; k < 2;
 	     k++) { /* as if there were LINK_JOBS, and then one more, for which the first day goes */
 		char sql[160];
@@ -230,7 +232,7 @@ Test(samples, who_waits_beside_whom_is_judged_by_all_jobs)
 			 LINK_JOBS - 7 + k);
 		run(&f, sql);
 		cr_assert_eq(fleet_estimate(&f, &e), 0, "%s", e.text);
-		cr_expect_eq(fleet_number(&f, "SELECT total(blocks) FROM link_list WHERE beside='often'", -1),
+		cr_expect_eq(number_of(&f, "SELECT total(blocks) FROM link_list WHERE beside='often'", -1),
 			     k == 0 ? 16 : 0);
 	}
 	fleet_close(&f);
