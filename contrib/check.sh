@@ -1,9 +1,8 @@
 #!/bin/bash
 # check.sh - install what the tests need, build, run all tests, end with one line "N passed, N failed".
 # In: Debian 12, root or sudo.  Out: build-check, build-asan; exit code 0 only when nothing failed.
-# What measures times comes first, beside what compiles in time that nobody else wants. Then two go beside each other: unit and
-# integration tests; what compiles, sanitizers and the browser's. Slurm's and Debian 13's come alone: agents and reports of these are of
-# the idle class.
+# What measures times comes first, beside what compiles in time that nobody else wants. Then two go beside each other: unit, integration and
+# browser tests; scripts and sanitizers. Slurm's and Debian 13's come alone: agents and reports of these are of the idle class.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
@@ -106,7 +105,13 @@ build() {
 	quiet as_root meson install -C "$BUILD" --no-rebuild
 }
 
+# What this shell does from now on never takes a processor from tests that measure times (sched(7), SCHED_IDLE).
+idle() {
+	chrt --idle --pid 0 "$BASHPID" >>"$LOG" 2>&1 || true
+}
+
 build_sanitizers() {
+	idle
 	step "building with sanitizers in $ASAN"
 	configure "$ASAN" "${COMPILES[@]}" -Db_sanitize=address,undefined -Db_lundef=false -Dviewer=disabled \
 		'-Dc_args=-ftrivial-auto-var-init=pattern -fno-sanitize-recover=undefined'
@@ -150,9 +155,11 @@ check_times() {
 	meson_suite times "$BUILD" --suite times
 }
 
+# In one run, the longest first: so no processor waits for the last test of a suite.
 check_meson() {
-	meson_suite unit "$BUILD" --suite unit -t 3
-	meson_suite integration "$BUILD" --suite integration --no-suite times -t 2 --num-processes $(($(nproc) + 1))
+	local suites=(--suite unit --suite integration)
+	[ "$TIER" = fast ] || suites+=(--suite browser)
+	meson_suite tests "$BUILD" "${suites[@]}" --no-suite times -t 3 --num-processes $(($(nproc) + 1))
 	[ "$TIER" != soak ] || meson_suite full "$BUILD" --suite full
 	[ "$TIER" != soak ] || meson_suite soak "$BUILD" --suite soak
 }
@@ -219,10 +226,6 @@ packages_trace() { # DIRECTORY
 	return $rc
 }
 
-check_browser() {
-	meson_suite browser "$BUILD" --suite browser -t 2
-}
-
 check_scripts() {
 	step "checking scripts, layout, references, and with clang-tidy"
 	script_suite scripts source_checks
@@ -280,26 +283,15 @@ source_checks() {
 	claim 10 "every release names the acquire that is its partner" "$REPO/contrib/check_partners.py"
 }
 
-# Never takes a processor from tests that measure times (sched(7), SCHED_IDLE). In that class is no test: it may get nothing for longer than
-# its time limit. What cannot be built on Debian 13 is said when its tests are to run.
-compile_and_check() {
-	chrt --idle --pid 0 "$BASHPID" >>"$LOG" 2>&1 || true
+# What cannot be built is said when its tests are to run.
+build_debian13() {
+	idle
 	"$REPO/contrib/check_on.sh" trixie build >"$BUILD/debian13_build.log" 2>&1 || true
-	build_sanitizers
-	check_scripts
-	while [[ $(chrt --pid "$BASHPID") == *SCHED_IDLE* ]]; do sleep 1; done
-	check_sanitizers
-	check_browser
 }
 
-# What has begun is as all else: beside tests that compute it would get nothing. First a process, then what it has started.
-leave_idle_class() { # PID...
-	local pid
-	for pid in "$@"; do
-		as_root chrt --other --all-tasks --pid 0 "$pid" >>"$LOG" 2>&1 || true # it has ended
-		# shellcheck disable=SC2046  # words
-		leave_idle_class $(pgrep -P "$pid")
-	done
+check_beside() {
+	check_scripts
+	check_sanitizers
 }
 
 # begin FUNCTION...: each in a shell and process group of its own, which ends with this one.
@@ -347,13 +339,13 @@ main() {
 	build
 	servers
 	mpi_headers
-	[ "$TIER" = fast ] || begin compile_and_check
+	[ "$TIER" = fast ] || begin build_sanitizers build_debian13
 	check_times
-	[ "$TIER" = fast ] || leave_idle_class "${!BESIDE[@]}"
+	end
+	[ "$TIER" = fast ] || begin check_beside
 	check_meson
+	end
 	if [ "$TIER" != fast ]; then
-		step "waiting for what compiles, sanitizers and browser"
-		end
 		check_slurm
 		check_debian13
 	fi

@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const ARGS = [
+  // What puts a page together is as good without OpenGL, and takes half as much of the processors.
+  '--disable-gpu-compositing',
   '--no-sandbox',
   '--use-gl=angle',
   '--use-angle=swiftshader',

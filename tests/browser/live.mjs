@@ -69,7 +69,7 @@ const stripAt = (page, x) =>
     const p = c.getContext('2d').getImageData(at, Math.round(10 * k), 10, Math.round(20 * k)).data;
     const colors = new Set();
     for (let i = 0; i < p.length; i += 4) colors.add(p.slice(i, i + 4).join());
-    return { hatched: colors.size > 2, known: colors.size === 1 };
+    return { hatched: colors.size > 1 && colors.has('0,0,0,0'), known: colors.size === 1 };
   }, x);
 
 async function testLive(browser, t) {

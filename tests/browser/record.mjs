@@ -74,10 +74,13 @@ const ENV = {
   OMPI_MCA_osc: '^rdma', // as in tests/integration/trace.py
 };
 
+/** Its ranks sleep while they hang: nobody else has to wait for them. */
 function compiled(work, name) {
   if (!existsSync('/usr/bin/mpicc.openmpi')) return null;
   const program = join(work, name);
-  execFileSync('/usr/bin/mpicc.openmpi', ['-g', '-w', '-o', program, join(programs, `${name}.c`)]);
+  const sources = [join(programs, `${name}.c`), join(programs, 'patient.c')];
+  const patient = ['-DSLEEPS', '-Wl,--export-dynamic-symbol=sched_yield', '-ldl'];
+  execFileSync('/usr/bin/mpicc.openmpi', ['-g', '-w', '-o', program, ...sources, ...patient]);
   return program;
 }
 

@@ -371,7 +371,7 @@ async function testStatePaused(browser, t) {
     async () => {
       await t.pick(page, file);
       const text = await page.textContent('.only-totals');
-      t.truth(/^Of all ranks single calls are missing, the first from [\d.]+ ms on: .*hatched/.test(text), text);
+      t.truth(/^Of all ranks single calls are missing, the first from [\d.]+ m?s on: .*hatched/.test(text), text);
       const [until, begin] = await page.evaluate(() => {
         const rows = globalThis.mpitrace.trace.analysis.per_rank;
         const last = (of) => Math.max(...rows.map((x) => of(x) * 1e9));

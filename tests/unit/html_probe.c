@@ -53,7 +53,7 @@ static bool complain(const char *what, const char *at)
 static bool is_known(const char *name)
 {
 	for (size_t i = 0; i < sizeof(known_tags) / sizeof(known_tags[0]); i++)
-		if (strcmp(name, known_tags[i]) == 0)
+		if (name[0] == known_tags[i][0] && strcmp(name, known_tags[i]) == 0)
 			return true;
 	return false;
 }
