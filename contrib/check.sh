@@ -2,7 +2,7 @@
 # check.sh - install what the tests need, build, run all tests, end with one line "N passed, N failed".
 # In: Debian 12, root or sudo.  Out: build-check, build-asan; exit code 0 only when nothing failed.
 # What measures times comes first, beside what compiles in time that nobody else wants. Then two go beside each other: unit, integration and
-# browser tests; scripts and sanitizers. Slurm's and Debian 13's come alone: agents and reports of these are of the idle class.
+# then browser tests; scripts and sanitizers. Slurm's and Debian 13's come alone: agents and reports of these are of the idle class.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
@@ -155,11 +155,11 @@ check_times() {
 	meson_suite times "$BUILD" --suite times
 }
 
-# In one run, the longest first: so no processor waits for the last test of a suite.
+# Unit and integration tests in one run, the longest first: so no processor waits for the last test of a suite. A browser that gets no
+# processor for seconds is another one than people have.
 check_meson() {
-	local suites=(--suite unit --suite integration)
-	[ "$TIER" = fast ] || suites+=(--suite browser)
-	meson_suite tests "$BUILD" "${suites[@]}" --no-suite times -t 3 --num-processes $(($(nproc) + 1))
+	meson_suite tests "$BUILD" --suite unit --suite integration --no-suite times -t 3 --num-processes $(($(nproc) + 1))
+	[ "$TIER" = fast ] || meson_suite browser "$BUILD" --suite browser -t 3 --num-processes "$(nproc)"
 	[ "$TIER" != soak ] || meson_suite full "$BUILD" --suite full
 	[ "$TIER" != soak ] || meson_suite soak "$BUILD" --suite soak
 }
