@@ -353,10 +353,12 @@ void launcher_explain(struct launcher *l, int code)
 		print_plain("mpitrace run: no MPI call of %s came to the tracer", l->program);
 		if (code != 0)
 			print_plain(", which ended with exit code %d: it may have said why above", code);
-		print_plain("%s it is not an MPI program, or is linked with MPI statically, or loads MPI past "
-			    "preloaded libraries (RTLD_DEEPBIND, dlmopen), or may make no files (ulimit -f, a full "
-			    "file system, a sandbox), or has an mpitrace run of its own\n",
-			    code == 0 ? ":" : ". If not,");
+		print_plain(
+			"%s it is not an MPI program, or is linked with MPI statically, or loads MPI past "
+			"preloaded libraries (RTLD_DEEPBIND, dlmopen), or is started without the LD_PRELOAD that it "
+			"was given, or may make no files (ulimit -f, a full file system, a sandbox), or has an "
+			"mpitrace run of its own\n",
+			code == 0 ? ":" : ". If not,");
 		return;
 	}
 	if (code >= 128 && code - 128 != SIGABRT && code - 128 < SIGRTMIN) {

@@ -24,7 +24,7 @@ struct run {
 	char self[PATH_MAX];
 	char mpix[RUN_RESULT_MAX], html[RUN_RESULT_MAX]; /* where they are put; "": nowhere yet */
 	pid_t agent;
-	bool agent_failed; /* one of them, with a line on standard error if it could say so */
+	bool agent_failed; /* the last of them, with a line on standard error if it could say so */
 	struct launcher launcher;
 };
 

@@ -152,7 +152,7 @@ static void wait_for_agents(struct run *r)
 		replace_when_starved(r->agent);
 	for (int i = 0; i < AGENTS_MAX && end == END_BAD; i++) {
 		end = r->agent > 0 ? wait_for(r->agent) : END_BAD;
-		r->agent_failed |= end == END_BAD;
+		r->agent_failed = end == END_BAD; /* a successor that ends well says nothing */
 		if (end == END_BAD && access(sealed, F_OK) == 0)
 			return;
 		if (end == END_BAD && i + 1 < AGENTS_MAX) {

@@ -277,8 +277,8 @@ static const char *rest(bool page)
 	return page ? "it whole" : "the report";
 }
 
-/* The number in .../mpitrace-<job>/step-<step>. */
-static bool job_of(const char *out, char ret_job[QUEUE_JOB_MAX])
+/* The numbers in .../mpitrace-<job>.<run>/step-<step>: the first run has no number, and is 0. */
+static bool job_of(const char *out, char ret_job[QUEUE_JOB_MAX], unsigned long *ret_run)
 {
 	char real[PATH_MAX], *slash = realpath(out, real) != NULL ? strrchr(real, '/') : NULL;
 	if (slash == NULL)
@@ -290,6 +290,7 @@ static bool job_of(const char *out, char ret_job[QUEUE_JOB_MAX])
 	const char *number = slash + strlen("/mpitrace-");
 	size_t digits = strspn(number, "0123456789");
 	snprintf(ret_job, QUEUE_JOB_MAX, "%.*s", (int)(digits < QUEUE_JOB_MAX ? digits : 0), number);
+	*ret_run = number[digits] == '.' ? strtoul(number + digits + 1, NULL, 10) : 0;
 	return *ret_job != '\0';
 }
 
@@ -297,8 +298,9 @@ static bool job_of(const char *out, char ret_job[QUEUE_JOB_MAX])
 static void ask_outcome(const struct finish *f, int dir_fd)
 {
 	char state[32], job[QUEUE_JOB_MAX];
-	if (!job_of(f->out, job) || faccessat(dir_fd, OUTCOME, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
-	    !queue_outcome(job, f->unattended, state))
+	unsigned long run;
+	if (!job_of(f->out, job, &run) || faccessat(dir_fd, OUTCOME, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+	    !queue_outcome(job, run, f->unattended, state))
 		return;
 	int fd = openat(dir_fd, OUTCOME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd < 0)

@@ -138,11 +138,16 @@ static void take_word(const char *text, const char *name, char ret_value[32])
 }
 
 /* Of a line. 1: it ended so; 0: it ended well; -EAGAIN: its nodes are being freed, or it runs, which a script may
- * behind a step that failed, or for a moment until its srun knows. */
-static int state_of(const char *line, char ret_state[32])
+ * behind a step that failed, or for a moment until its srun knows. Once requeued, the line is of another run. */
+static int state_of(const char *line, unsigned long run, char ret_state[32])
 {
 	static const char *const ends[] = {"FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED"};
+	const char *restarts = strstr(line, " Restarts=");
 	char reason[32];
+	if (restarts != NULL && strtoul(restarts + strlen(" Restarts="), NULL, 10) > run) {
+		snprintf(ret_state, 32, "REQUEUED");
+		return 1;
+	}
 	take_word(line, " JobState=", ret_state);
 	take_word(line, " Reason=", reason);
 	if (strcmp(reason, "TimeLimit") == 0) /* also of a job whose nodes are being freed */
@@ -155,7 +160,7 @@ static int state_of(const char *line, char ret_state[32])
 
 /* 0 also when nobody can be asked. A heterogeneous job has a line for each of its parts: that one failed says less than
  * what became of another, as that it was cancelled. */
-static int ask_state(const char *job, char ret_state[32])
+static int ask_state(const char *job, unsigned long run, char ret_state[32])
 {
 	const char *argv[] = {"scontrol", "show", "job", "--oneliner", job, NULL};
 	char text[STATES_MAX], state[32], *save = NULL;
@@ -163,7 +168,7 @@ static int ask_state(const char *job, char ret_state[32])
 	if (queue_ask(argv, text, sizeof(text)) < 0)
 		return 0;
 	for (char *line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save)) {
-		int now = state_of(line, state);
+		int now = state_of(line, run, state);
 		if (now == 1 && (found != 1 || strcmp(ret_state, "FAILED") == 0))
 			snprintf(ret_state, 32, "%s", state);
 		found = now == 1 || found == 0 ? now : found;
@@ -171,12 +176,12 @@ static int ask_state(const char *job, char ret_state[32])
 	return found;
 }
 
-bool queue_outcome(const char *job, bool patient, char ret_state[32])
+bool queue_outcome(const char *job, unsigned long run, bool patient, char ret_state[32])
 {
-	int rc = ask_state(job, ret_state);
+	int rc = ask_state(job, run, ret_state);
 	for (long ms = AGAIN_MS; patient && rc == -EAGAIN && ms <= AGAIN_MS_MAX; ms *= 2) {
 		nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
-		rc = ask_state(job, ret_state);
+		rc = ask_state(job, run, ret_state);
 	}
 	return rc == 1;
 }

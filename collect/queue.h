@@ -14,6 +14,6 @@
 int queue_submit(const char *out, char ret_job[QUEUE_JOB_MAX], struct error *e);
 /* Run a command and take what it prints: 0, -ETIME when it does not answer, -EREMOTEIO when it fails, or -errno. */
 int queue_ask(const char *const *argv, char *ret_text, size_t cap_bytes);
-/* How that job ended, in Slurm's word, if it did and not well. patient: while it runs, or its nodes are being freed,
- * Slurm does not say it yet, and is asked again for a few seconds. */
-bool queue_outcome(const char *job, bool patient, char ret_state[32]);
+/* How that run of the job ended, 0 the first, in Slurm's word, if it did and not well. patient: while it runs, or its
+ * nodes are being freed, Slurm does not say it yet, and is asked again for a few seconds. */
+bool queue_outcome(const char *job, unsigned long run, bool patient, char ret_state[32]);

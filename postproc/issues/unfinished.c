@@ -178,6 +178,9 @@ static const char *next_step(const struct step *s, bool hung)
 		return "Ask for more time (--time), or write checkpoints.";
 	if (o->state == OUTCOME_PREEMPTED)
 		return "Write checkpoints, or use a partition whose jobs are not preempted.";
+	if (o->state == OUTCOME_REQUEUED)
+		return "Write checkpoints, so that its next run continues from there; sacct -D -o State says "
+		       "whether it was preempted.";
 	if (o->state == OUTCOME_NODE_FAIL)
 		return "Run it again; tell the site if the same node fails again.";
 	return "See who ended it (sacct -o State,ExitCode); the figures are of the time until then.";

@@ -74,7 +74,7 @@ void outcome_read(struct step *s)
 bool outcome_is_stop(const struct outcome *o)
 {
 	return o->state == OUTCOME_STOPPED || o->state == OUTCOME_CANCELLED || o->state == OUTCOME_TIMEOUT ||
-	       o->state == OUTCOME_PREEMPTED || o->state == OUTCOME_NODE_FAIL;
+	       o->state == OUTCOME_PREEMPTED || o->state == OUTCOME_REQUEUED || o->state == OUTCOME_NODE_FAIL;
 }
 
 bool outcome_is_failure(const struct outcome *o)

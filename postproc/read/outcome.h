@@ -20,7 +20,8 @@ struct step;
 	ROW(TIMEOUT, "time limit") \
 	ROW(OUT_OF_MEMORY, "out of memory") \
 	ROW(NODE_FAIL, "a node failed") \
-	ROW(PREEMPTED, "preempted") /* adding one: what it is in a sentence */
+	ROW(PREEMPTED, "preempted") \
+	ROW(REQUEUED, "requeued") /* adding one: what it is in a sentence */
 
 enum outcome_state {
 #define ROW(name, words) OUTCOME_##name,

@@ -10,7 +10,7 @@ static const struct {
 } ends[] = {
 	{"COMPLETED", "completed"},	{"FAILED", "failed"},	    {"STOPPED", "stopped"},
 	{"CANCELLED", "cancelled"},	{"TIMEOUT", "time limit"},  {"OUT_OF_MEMORY", "out of memory"},
-	{"NODE_FAIL", "a node failed"}, {"PREEMPTED", "preempted"},
+	{"NODE_FAIL", "a node failed"}, {"PREEMPTED", "preempted"}, {"REQUEUED", "requeued"},
 };
 
 static const char *words_of(const char *state)

@@ -31,6 +31,7 @@ shift
 exec env -u SLURM_JOB_ID mpirun.$FLAVOUR "$@"
 '''
 COUNT = iter(range(10000))
+KILLS_THE_AGENT = 'for p in $(cat /proc/$PPID/task/$PPID/children); do [ $p = $$ ] || kill -9 $p; done'
 
 
 def write(path, text, mode=0o755):
@@ -85,7 +86,11 @@ def programs(t, place):
         for ranks in (None, 1):
             r = run(place, *words, ranks=ranks)
             t.check('%s: %s with ranks %s is not MPI: said, exit code %d' % (place.flavour, words[0], ranks, code),
-                    r.returncode == code and len(r.said) == 1 and 'no MPI call of %s came' % words[0] in r.said[0], r)
+                    r.returncode == code and len(r.said) == 1 and 'no MPI call of %s came' % words[0] in r.said[0] and
+                    'without the LD_PRELOAD' in r.said[0], r)
+    r = run(place, '/bin/sh', '-c', KILLS_THE_AGENT, ranks=None)
+    t.check('%s: that no MPI call came is said by whoever takes an agent\'s place, too' % place.flavour,
+            r.returncode == 0 and len(r.said) == 1 and 'no MPI call of /bin/sh came' in r.said[0], r)
     plain = write(place.dir + '/plain', 'text', 0o644)
     for word, code, why in (('./missing', 127, 'program "./missing" not found'), ('missing', 127, 'not found in PATH'),
                             (plain, 126, 'not executable'), (place.dir, 126, 'is a directory'), ('', 127, 'not found')):

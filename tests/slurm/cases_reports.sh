@@ -84,11 +84,13 @@ report_none_leaves_the_traces_alone() {
 
 a_requeued_job_keeps_the_reports_of_both_runs() {
 	local id
-	printf '#!/bin/sh\nsrun -n2 %s 5\n[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || sleep 300\n' "$RING" >"$CASE_DIR/job.sh"
-	id=$(as_user sbatch --parsable --requeue -n2 --mpitrace -o out.txt job.sh) || fails "sbatch: $?" || return
-	eventually "the end of the first run" grep -q "ring done" "$CASE_DIR/out.txt" || return
+	printf '#!/bin/sh\nsrun -n2 %s 5\n[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || srun -n2 %s run\n' "$RING" "$PHASE" >"$CASE_DIR/job.sh"
+	id=$(as_user sbatch --parsable --requeue -n2 --mpitrace -o out.txt --export=ALL,PHASE_FILE="$CASE_DIR/here" job.sh) || fails "sbatch: $?" || return
+	eventually "the first run's second step" [ -e "$CASE_DIR/here" ] || return
 	as_admin scontrol requeue "$id" || fails "requeue: $?" || return
 	eventually "the first run's report" is_whole_page "$CASE_DIR/mpitrace-$id/step-0/report.html" || return
+	eventually "that of its second step" is_whole_page "$CASE_DIR/mpitrace-$id/step-1/report.html" || return
+	same "how that ended" REQUEUED "$(analysis 1 'a["job"]["outcome"]["state"]')" || return
 	as_admin scontrol update "JobId=$id" StartTime=now
 	PATIENCE=200 eventually "the second run's report" is_whole_page "$CASE_DIR/mpitrace-$id.1/step-0/report.html"
 }

@@ -192,7 +192,7 @@ static bool outcome(const char *state, const char *reason, char ret_state[32])
 	snprintf(script, sizeof(script), "echo \"JobId=$4 JobName=x JobState=%s Reason=%s Dependency=(null)\"", state,
 		 reason);
 	command("scontrol", script);
-	return queue_outcome("7", false, ret_state);
+	return queue_outcome("7", 0, false, ret_state);
 }
 
 Test(queue, a_job_that_did_not_end_well_is_told_in_slurms_word)
@@ -207,7 +207,7 @@ Test(queue, a_job_that_did_not_end_well_is_told_in_slurms_word)
 	cr_expect(!outcome("COMPLETED", "None", state));
 	cr_expect(!outcome("RUNNING", "None", state));
 	command("scontrol", "exit 1");
-	cr_expect(!queue_outcome("7", false, state));
+	cr_expect(!queue_outcome("7", 0, false, state));
 }
 
 Test(queue, who_is_patient_asks_again_while_it_runs)
@@ -215,8 +215,23 @@ Test(queue, who_is_patient_asks_again_while_it_runs)
 	char state[32];
 	command("scontrol", "if [ -e $place/asked ]; then state=CANCELLED; else state=COMPLETING; fi; : >$place/asked\n"
 			    "echo \" JobState=$state Reason=None\"");
-	cr_expect(!queue_outcome("7", false, state));
+	cr_expect(!queue_outcome("7", 0, false, state));
 	forget("asked");
-	cr_expect(queue_outcome("7", true, state));
+	cr_expect(queue_outcome("7", 0, true, state));
 	cr_expect_str_eq(state, "CANCELLED");
+}
+
+/* What is said then of the job is of another run. */
+Test(queue, a_run_that_was_requeued_is_told_whatever_became_of_the_next)
+{
+	char state[32];
+	command("scontrol", "echo 'JobId=7 JobState=CANCELLED Reason=None Requeue=1 Restarts=2 BatchFlag=1'");
+	cr_expect(queue_outcome("7", 1, false, state));
+	cr_expect_str_eq(state, "REQUEUED");
+	cr_expect(queue_outcome("7", 2, false, state));
+	cr_expect_str_eq(state, "CANCELLED");
+	command("scontrol", "echo 'JobId=7 JobState=PENDING Reason=BeginTime Requeue=1 Restarts=1 BatchFlag=1'");
+	cr_expect(queue_outcome("7", 0, false, state));
+	cr_expect_str_eq(state, "REQUEUED");
+	cr_expect(!queue_outcome("7", 1, false, state));
 }
