@@ -5,22 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-	const char *state, *words;
-} ends[] = {
-	{"COMPLETED", "completed"},	{"FAILED", "failed"},	    {"STOPPED", "stopped"},
-	{"CANCELLED", "cancelled"},	{"TIMEOUT", "time limit"},  {"OUT_OF_MEMORY", "out of memory"},
-	{"NODE_FAIL", "a node failed"}, {"PREEMPTED", "preempted"}, {"REQUEUED", "requeued"},
-};
-
-static const char *words_of(const char *state)
-{
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (strcmp(ends[i].state, state) == 0)
-			return ends[i].words;
-	return NULL;
-}
-
 /* As a shell has it; 0: none failed, as far as is known. */
 static double first_bad_code(const cJSON *analysis)
 {
@@ -30,13 +14,15 @@ static double first_bad_code(const cJSON *analysis)
 	return 0;
 }
 
-/* "": nobody tells. */
-static const char *end_of(const cJSON *outcome, double code)
+/* Slurm's name as words; "": nobody tells. */
+static void put_end(const cJSON *outcome, double code, char ret_words[ENDED_TEXT_MAX])
 {
-	const char *words = words_of(json_text(outcome, "state", ""));
-	if (words == NULL)
-		words = code > 0 && outcome != NULL ? words_of("FAILED") : "";
-	return words;
+	const char *state = json_text(outcome, "state", "");
+	if (strcmp(state, "UNKNOWN") == 0)
+		state = code > 0 ? "FAILED" : "";
+	snprintf(ret_words, ENDED_TEXT_MAX, "%.31s", state);
+	for (char *c = ret_words; *c != '\0'; c++)
+		*c = *c == '_' ? ' ' : *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
 }
 
 const char *ended_record(const cJSON *analysis)
@@ -51,8 +37,8 @@ const char *ended_text(const cJSON *analysis, const char *record, char ret_text[
 	const cJSON *outcome = cJSON_GetObjectItemCaseSensitive(job, "outcome");
 	double launcher = json_number_or(outcome, "launcher_code", 0), signal = json_number(outcome, "signal");
 	double code = launcher > 0 ? launcher : first_bad_code(analysis), by = json_number(outcome, "by_user");
-	const char *words = end_of(outcome, code);
-	char why[32] = "";
+	char words[ENDED_TEXT_MAX], why[32] = "";
+	put_end(outcome, code, words);
 	if (signal > 0)
 		snprintf(why, sizeof(why), " (signal %.0f)", signal);
 	else if (by >= 0)
@@ -60,8 +46,8 @@ const char *ended_text(const cJSON *analysis, const char *record, char ret_text[
 	else if (strcmp(words, "failed") == 0 && code > 0)
 		snprintf(why, sizeof(why), " (exit code %.0f)", code);
 	if (words[0] == '\0' && record[0] == '\0')
-		words = "completed";
-	snprintf(ret_text, ENDED_TEXT_MAX, "%s%s%s%s", words, why, words[0] != '\0' && record[0] != '\0' ? ", " : "",
+		snprintf(words, sizeof(words), "completed");
+	snprintf(ret_text, ENDED_TEXT_MAX, "%.31s%s%s%s", words, why, words[0] != '\0' && record[0] != '\0' ? ", " : "",
 		 record);
 	return ret_text;
 }

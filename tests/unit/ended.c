@@ -24,7 +24,8 @@ ParameterizedTestParameters(ended, words)
 		 "stopped (signal 15)"},
 		{"{\"job\":{\"outcome\":{\"state\":\"CANCELLED\",\"by_user\":0}}}", "partial record",
 		 "cancelled (by user 0), partial record"},
-		{"{\"job\":{\"outcome\":{\"state\":\"TIMEOUT\",\"launcher_code\":1}}}", "", "time limit"},
+		{"{\"job\":{\"outcome\":{\"state\":\"TIMEOUT\",\"launcher_code\":1}}}", "", "timeout"},
+		{"{\"job\":{\"outcome\":{\"state\":\"OUT_OF_MEMORY\"}}}", "", "out of memory"},
 		{"{\"job\":{\"outcome\":{\"state\":\"COMPLETED\"}}}", "events not analysed yet",
 		 "completed, events not analysed yet"},
 		{"{\"job\":{}}", "partial record", "partial record"}, /* an imported trace */
