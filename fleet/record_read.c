@@ -40,9 +40,14 @@ static void upgrade(cJSON *r)
 		cJSON_ReplaceItemInObjectCaseSensitive(r, "core_hours", cJSON_CreateNumber(hours));
 }
 
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 size_t record_length(const char *text, size_t len_bytes)
 {
-	while (len_bytes > 0 && memchr(" \t\r\n", text[len_bytes - 1], 4) != NULL)
+	while (len_bytes > 0 && is_blank(text[len_bytes - 1]))
 		len_bytes--;
 	return len_bytes;
 }

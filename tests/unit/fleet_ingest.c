@@ -480,8 +480,8 @@ Test(fleet_ingest, metrics_are_rows_with_labels)
 	fclose(out);
 	run("BEGIN");
 	static const char *const lines[] = {
-		"# TYPE mpitrace_fleet_jobs gauge\n# HELP mpitrace_fleet_jobs Steps with a record, by how they "
-		"ended.\nmpitrace_fleet_jobs{state=\"TIMEOUT\"} 1\n",
+		("# TYPE mpitrace_fleet_jobs gauge\n# HELP mpitrace_fleet_jobs Steps with a record, by how they "
+		 "ended.\nmpitrace_fleet_jobs{state=\"TIMEOUT\"} 1\n"),
 		"mpitrace_fleet_core_hours{state=\"TIMEOUT\"} 20\n",
 		"mpitrace_fleet_hung_core_hours{state=\"TIMEOUT\"} 5\n",
 		"mpitrace_fleet_lost_core_hours{issue=\"late_sender\"} 3\n",
