@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #ifdef BARE
 #include <sys/mman.h>
 #endif
@@ -69,11 +70,11 @@ static __attribute__((noinline)) void add_up(void)
 	table = calloc((size_t)size * COUNTS, sizeof(int));
 	OWN(MPI_Gather)(counts, COUNTS, MPI_INT, table, COUNTS, MPI_INT, 0, own);
 	OWN(MPI_Allreduce)(&one, &all, 1, MPI_INT, MPI_SUM, own);
-	for (int i = 0; rank == 0 && i < size; i++) {
-		printf("tool %s:", NAME);
+	for (int i = 0; rank == 0 && i < size; i++) { /* a line at once: others print, too */
+		char line[COUNTS * 12 + 1] = "";
 		for (int k = 0; k < COUNTS; k++)
-			printf(" %d", table[i * COUNTS + k]);
-		printf("\n");
+			snprintf(line + strlen(line), sizeof(line) - strlen(line), " %d", table[i * COUNTS + k]);
+		printf("tool %s:%s\n", NAME, line);
 	}
 	free(table);
 	OWN(MPI_Comm_free)(&own);
