@@ -189,7 +189,7 @@ static struct open_part open_call(struct sampling *x, const struct lane_samples 
 	const struct thread *known = l->thread < p->threads.n ? &p->threads.at[l->thread] : NULL;
 	uint32_t at = t->nwords == 0 && known != NULL && t->sig < known->sig_of.n ? known->sig_of.at[t->sig] : 0;
 	return at > 0 && at <= p->sigs.n ? open_by(x, l, p->sigs.at[at - 1].call.op, p->sigs.at[at - 1].call.address)
-					 : (struct open_part){false};
+					 : (struct open_part){.is = false};
 }
 
 /* As much of what is owed as the cell has. */
@@ -204,7 +204,7 @@ static int settle(struct sampling *x, struct lane_samples *l, const struct live_
 {
 	struct open_part was = l->was;
 	bool same = was.is && t->open && t->still > 0;
-	struct open_part now = same ? was : t->open ? open_call(x, l, t) : (struct open_part){false};
+	struct open_part now = same ? was : t->open ? open_call(x, l, t) : (struct open_part){.is = false};
 	struct mpix_sample_cell *cell;
 	now.age_ticks = t->age_ticks;
 	if (was.is && !same) {

@@ -9,7 +9,8 @@ struct place {
 	const uint8_t *goes;
 };
 
-_Static_assert(offsetof(struct state, rank) == 0 && offsetof(struct state_use, rank) == 0, "rows begin with it");
+_Static_assert(offsetof(struct state, rank) == 0, "rows begin with it");
+_Static_assert(offsetof(struct state_use, rank) == 0, "rows begin with it");
 
 /* Where in rows that stand in the order of ranks those of this one begin. By bisection. */
 static size_t rows_from(const void *rows, size_t n, size_t size, uint32_t rank)
