@@ -26,8 +26,8 @@ struct finding {
 	struct mean *means; /* of each program; zero but for those seen */
 	uint32_t *seen;	    /* programs of the node that is looked at */
 	size_t nseen;
-	struct node_trace *some; /* room for as many as a node has */
-	double *room;		 /* likewise */
+	struct node_trace *of_slow; /* room for as many as a node has */
+	double *values;		    /* likewise */
 	double spread;
 };
 
@@ -50,7 +50,7 @@ static uint32_t program_of(const struct finding *x, const struct node_trace *t)
 	return x->f->groups.at[t->group].program;
 }
 
-static void look(struct finding *x, const struct jobs *j)
+static void sum_by_program(struct finding *x, const struct jobs *j)
 {
 	while (x->nseen > 0)
 		x->means[x->seen[--x->nseen]] = (struct mean){0};
@@ -82,7 +82,7 @@ static double chance_of_product(double h, size_t n)
 }
 
 /* That two of its programs find the node slow by chance; marks those that do. NAN where there are not two. */
-static double judge(struct finding *x)
+static double partial_conjunction(struct finding *x)
 {
 	double least = 1, h = 0;
 	size_t m = x->nseen;
@@ -103,7 +103,7 @@ static int learn_spread(struct finding *x)
 	int rc = 0;
 	for (size_t node = 0; node < x->f->s->names.n && rc == 0; node++) {
 		struct jobs j = jobs_of(x, node, x->f->since[node]);
-		look(x, &j);
+		sum_by_program(x, &j);
 		for (size_t i = 0; i < x->nseen && rc == 0; i++)
 			if (x->means[x->seen[i]].jobs >= NODE_JOBS)
 				rc = vec_push(&all, fabs(z_of(&x->means[x->seen[i]])));
@@ -118,12 +118,12 @@ static void find_change(struct finding *x, size_t node, struct node_effect *e)
 {
 	struct jobs j = jobs_of(x, node, UINT32_MAX);
 	size_t n = 0;
-	look(x, &j);
-	judge(x);
+	sum_by_program(x, &j);
+	partial_conjunction(x);
 	for (size_t i = 0; i < j.n; i++)
 		if (x->means[program_of(x, &j.at[i])].slow)
-			x->some[n++] = j.at[i];
-	node_last_change(x->f, x->g, x->some, n, node, e);
+			x->of_slow[n++] = j.at[i];
+	node_last_change(x->f, x->g, x->of_slow, n, node, e);
 }
 
 static double median_of(const struct finding *x, const struct jobs *j, uint32_t program)
@@ -131,8 +131,8 @@ static double median_of(const struct finding *x, const struct jobs *j, uint32_t 
 	size_t n = 0;
 	for (size_t i = 0; i < j->n; i++)
 		if (program_of(x, &j->at[i]) == program)
-			x->room[n++] = (double)j->at[i].value;
-	return sort_median(x->room, n);
+			x->values[n++] = (double)j->at[i].value;
+	return sort_median(x->values, n);
 }
 
 /* Those that are slow, on the mean. */
@@ -180,18 +180,18 @@ static void fill(const struct finding *x, const struct jobs *j, struct node_effe
 }
 
 /* One that is suspected may be slow for some programs only; one that is not, too: p is of that. */
-static double look_at(struct finding *x, size_t node, struct node_effect *e)
+static double fit_node(struct finding *x, size_t node, struct node_effect *e)
 {
 	struct jobs j = jobs_of(x, node, x->f->since[node]);
-	look(x, &j);
-	double p = judge(x);
+	sum_by_program(x, &j);
+	double p = partial_conjunction(x);
 	if (!e->suspected && !(p <= NODE_RATE))
 		return p;
 	if (!e->suspected) {
 		find_change(x, node, e);
 		j = jobs_of(x, node, x->f->since[node]);
-		look(x, &j);
-		p = judge(x);
+		sum_by_program(x, &j);
+		p = partial_conjunction(x);
 	}
 	uint32_t programs, others = count_others(x, effect_of_slow(x, &j, &programs));
 	if (!e->suspected || (programs >= 2 && others >= 2)) {
@@ -202,19 +202,19 @@ static double look_at(struct finding *x, size_t node, struct node_effect *e)
 	return e->suspected ? NAN : p;
 }
 
-static int find(struct finding *x, struct node_effect *e, double *p)
+static int fit_nodes(struct finding *x, struct node_effect *e, double *p)
 {
 	size_t longest = 0;
 	for (size_t i = 0; i < x->f->s->names.n; i++)
 		longest = x->t.first[i + 1] - x->t.first[i] > longest ? x->t.first[i + 1] - x->t.first[i] : longest;
 	x->means = calloc(x->f->programs.n + 1, sizeof(*x->means));
 	x->seen = calloc(x->f->programs.n + 1, sizeof(*x->seen));
-	x->some = calloc(longest + 1, sizeof(*x->some));
-	x->room = calloc(longest + 1, sizeof(*x->room));
-	if (x->means == NULL || x->seen == NULL || x->some == NULL || x->room == NULL || learn_spread(x) < 0)
+	x->of_slow = calloc(longest + 1, sizeof(*x->of_slow));
+	x->values = calloc(longest + 1, sizeof(*x->values));
+	if (x->means == NULL || x->seen == NULL || x->of_slow == NULL || x->values == NULL || learn_spread(x) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < x->f->s->names.n; i++)
-		p[i] = look_at(x, i, &e[i]);
+		p[i] = fit_node(x, i, &e[i]);
 	return 0;
 }
 
@@ -223,11 +223,11 @@ int node_programs_find(struct node_fit *f, const struct node_changing *g, struct
 	struct finding l = {.f = f, .g = g};
 	int rc = node_traces_collect(f, NODE_WHOLE, &l.t);
 	if (rc == 0)
-		rc = find(&l, x, p);
+		rc = fit_nodes(&l, x, p);
 	node_traces_done(&l.t);
 	free(l.means);
 	free(l.seen);
-	free(l.some);
-	free(l.room);
+	free(l.of_slow);
+	free(l.values);
 	return rc;
 }

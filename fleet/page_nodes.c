@@ -68,7 +68,9 @@ static void put_effect(struct fleet_page *g, sqlite3_stmt *row, double most)
 		    fmt_moment(sqlite3_column_double(row, 9)).s, fabs(sqlite3_column_double(row, 10)) * 100,
 		    sqlite3_column_double(row, 10) < 0 ? "faster than others" : "slower than others");
 	if (sqlite3_column_double(row, 11) > 0)
-		put(&g->p, "<p class=\"since\">jobs of %s show it, of %s do not: that is the mean</p>\n",
+		put(&g->p,
+		    "<p class=\"since\">jobs of %s show it, those of %s others do not; the effect is the mean over "
+		    "all</p>\n",
 		    fmt_many(sqlite3_column_double(row, 11), "program").s, fmt_count(sqlite3_column_double(row, 12)).s);
 }
 

@@ -21,6 +21,17 @@ static struct row *metric(struct table *t, const char *name)
 	return r;
 }
 
+/* That of a rank or an iteration of this number, where all sides have the same. */
+static struct row *numbered(struct table *t, const char *what, double number, bool *ret_made)
+{
+	char key[32];
+	snprintf(key, sizeof(key), "%.0f", number);
+	struct row *r = table_row(t, key, ret_made);
+	if (r != NULL && *ret_made)
+		json_put(r->object, what, number);
+	return r;
+}
+
 static int put_factors(const struct sides *s, cJSON *array)
 {
 	struct table t = {.sides = s};
@@ -153,15 +164,10 @@ static double mean_useful(const struct compare_run *r)
 static void add_ranks(struct table *t, size_t i, double mean)
 {
 	for (const cJSON *v = json_first(t->sides->run[i]->analysis, "per_rank"); v != NULL; v = v->next) {
-		double rank = json_number_or(v, "rank", -1);
-		char key[32];
 		bool made;
-		snprintf(key, sizeof(key), "%.0f", rank);
-		struct row *r = table_row(t, key, &made);
+		struct row *r = numbered(t, "rank", json_number_or(v, "rank", -1), &made);
 		if (r == NULL)
 			return;
-		if (made)
-			json_put(r->object, "rank", rank);
 		r->value[i] = mean > 0 ? fmax(json_number_or(v, "useful_s", 0), 0) / mean : NAN;
 	}
 }
@@ -201,17 +207,12 @@ static bool same_pieces(const cJSON *a, const cJSON *b)
 static void add_pieces(struct table *t, size_t i, double mean_s)
 {
 	for (const cJSON *v = json_first(phases_of(t->sides, i), "pieces"); v != NULL; v = v->next) {
-		double from = json_number_or(v, "from", 0);
-		char key[32];
 		bool made;
-		snprintf(key, sizeof(key), "%.0f", from);
-		struct row *r = table_row(t, key, &made);
+		struct row *r = numbered(t, "from", json_number_or(v, "from", 0), &made);
 		if (r == NULL)
 			return;
-		if (made) {
-			json_put(r->object, "from", from);
+		if (made)
 			json_put(r->object, "iterations", json_number_or(v, "iterations", 0));
-		}
 		r->value[i] = mean_s > 0 ? json_number(v, "iteration_s") / mean_s : NAN;
 	}
 }

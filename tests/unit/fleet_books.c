@@ -7,6 +7,8 @@
 
 #include "base/sort.h"
 
+#include "tests/unit/chance.h"
+
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,16 +16,6 @@
 
 #define DAY_S 86400u
 #define MOST 400 /* jobs of a test */
-
-static double chance(uint64_t *state)
-{
-	double sum = 0;
-	for (int i = 0; i < 12; i++) {
-		*state = *state * 6364136223846793005u + 1442695040888963407u;
-		sum += (double)(*state >> 33) / 2147483648.0 - 0.5;
-	}
-	return sum;
-}
 
 /* ---- a change ---- */
 

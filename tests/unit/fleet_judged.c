@@ -8,6 +8,8 @@
 
 #include "base/sort.h"
 
+#include "tests/unit/chance.h"
+
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,16 +22,6 @@
 #define BECAME_SLOW 11
 #define CHANGED 600 /* the job since which it is */
 #define DAY 20000u
-
-static double chance(uint64_t *state)
-{
-	double sum = 0;
-	for (int i = 0; i < 12; i++) {
-		*state = *state * 6364136223846793005u + 1442695040888963407u;
-		sum += (double)(*state >> 33) / 2147483648.0 - 0.5;
-	}
-	return sum;
-}
 
 /* Jobs on three nodes each, two programs of two users. Rank 0 of program 2 is a master, and its ranks are less even. */
 static struct scan site(void)

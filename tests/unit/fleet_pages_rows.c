@@ -334,7 +334,9 @@ Test(fleet_pages_rows, one_that_is_slow_for_some_programs_says_for_how_many)
 {
 	rows_run(&f, "UPDATE node_effects SET programs=3, others=2 WHERE node=10");
 	expect_page("nodes.html",
-		    HOLDS("n1 20.0 % slower ", "jobs of 3 programs show it, of 2 do not: that is the mean "), NULL);
+		    HOLDS("n1 20.0 % slower ",
+			  "jobs of 3 programs show it, those of 2 others do not; the effect is the mean over all "),
+		    NULL);
 }
 
 Test(fleet_pages_rows, without_slow_nodes_that_is_said)

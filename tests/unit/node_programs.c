@@ -2,6 +2,8 @@
  * whose largest part of one program's input is always there. */
 #include "fleet/nodes.h"
 
+#include "tests/unit/chance.h"
+
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,16 +15,6 @@
 #define SINCE 1000 /* from this job on */
 #define UNEVEN 13  /* where program 3 always has more to do */
 #define DAY 20000u
-
-static double chance(uint64_t *state)
-{
-	double sum = 0;
-	for (int i = 0; i < 12; i++) {
-		*state = *state * 6364136223846793005u + 1442695040888963407u;
-		sum += (double)(*state >> 33) / 2147483648.0 - 0.5;
-	}
-	return sum;
-}
 
 static double longer_by(uint32_t node, uint32_t program, uint32_t job)
 {
