@@ -352,13 +352,14 @@ void launcher_explain(struct launcher *l, int code)
 	if (code == 0 || was_started(l)) {
 		print_plain("mpitrace run: no MPI call of %s came to the tracer", l->program);
 		if (code != 0)
-			print_plain(", which ended with exit code %d: it may have said why above", code);
+			print_plain("; the program ended with exit code %d, and may have said why above. If not,",
+				    code);
 		print_plain(
 			"%s it is not an MPI program, or is linked with MPI statically, or loads MPI past "
 			"preloaded libraries (RTLD_DEEPBIND, dlmopen), or is started without the LD_PRELOAD that it "
 			"was given, or may make no files (ulimit -f, a full file system, a sandbox), or has an "
 			"mpitrace run of its own\n",
-			code == 0 ? ":" : ". If not,");
+			code == 0 ? ":" : "");
 		return;
 	}
 	if (code >= 128 && code - 128 != SIGABRT && code - 128 < SIGRTMIN) {

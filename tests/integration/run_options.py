@@ -138,7 +138,7 @@ def cut_short(t, place, program):
 
 def no_call(t, place):
     """Nothing of MPI came: what a launcher that was started as the program said itself, stands above."""
-    for words, code, says in (('exit 0', 0, 'came to the tracer: it is not'), ('exit 7', 7, 'which ended with exit code 7: it may have said why above')):
+    for words, code, says in (('exit 0', 0, 'came to the tracer: it is not'), ('exit 7', 7, 'came to the tracer; the program ended with exit code 7, and may have said why above. If not, it is not')):
         r = run(place, 'none', words=['/bin/sh', '-c', words], ranks=None)
         t.check('no call of MPI and exit code %d: what may be is said' % code, r.returncode == code and len(r.said) == 1 and says in r.said[0], r)
 
