@@ -32,7 +32,7 @@ reports/html:       base format reports/text
 reports/export:     base format
 reports/query:      base reports/export
 reports/web:        base format reports/text postproc/live
-reports/viewer:     format
+reports/viewer:     base format postproc/protocol
 fleet:              base format reports/html reports/web
 fleet/publish:      base spank/policy fleet
 cli:                base format topology collect postproc postproc/replay postproc/protocol postproc/compare postproc/live spank spank/policy reports/text reports/html reports/export reports/query reports/web fleet fleet/publish

@@ -186,27 +186,13 @@ static int put_result(const struct check *c, cJSON *list, const struct result *r
 	return 0;
 }
 
-#define RULE_BYTES 199u /* of a rule, that are shown */
-
-/* The beginning of a rule in one line: whole characters, blanks for what else would end the line. */
-static void copy_rule(const struct spec *spec, size_t rule, char ret_text[RULE_BYTES + 1])
-{
-	size_t len, n;
-	const char *from = spec_rule_text(spec, rule, &len);
-	for (n = len < RULE_BYTES ? len : RULE_BYTES; n < len && n > 0 && ((unsigned char)from[n] & 0xc0) == 0x80;)
-		n--;
-	for (size_t i = 0; i < n; i++)
-		ret_text[i] = (unsigned char)from[i] < 0x20 || from[i] == 0x7f ? ' ' : from[i];
-	ret_text[n] = 0;
-}
-
 static void put_rules(const struct check *c, cJSON *o)
 {
 	cJSON *list = json_array(o, "lines");
 	for (size_t i = 0; i < c->rules.n; i++) {
-		char text[RULE_BYTES + 1];
+		char text[SPEC_SHOWN_BYTES + 1];
 		cJSON *row = json_row(list);
-		copy_rule(c->spec, i, text);
+		spec_rule_shown(c->spec, i, text);
 		json_put(row, "line", spec_rule_line(c->spec, i));
 		json_put_text(row, "text", text);
 		json_put(row, "applied", (double)(c->rules.at[i].matched + c->rules.at[i].violated));

@@ -13,6 +13,7 @@
 #define SPEC_NAME_MAX 63u	 /* bytes */
 #define SPEC_QUANTIFIERS_MAX 64u /* of one rule */
 #define SPEC_DEPTH_MAX 64u	 /* parentheses within each other */
+#define SPEC_SHOWN_BYTES 199u	 /* of a rule */
 
 struct spec;
 
@@ -39,9 +40,10 @@ int spec_parse(const char *name, const char *text, size_t len_bytes, struct spec
 int spec_read(const char *path, struct spec **ret_spec, struct error *e);
 void spec_free(struct spec *s);
 size_t spec_rules(const struct spec *s);
-/* Where a rule begins (line, from 1), and its text without a NUL. */
+/* Where a rule begins: line, from 1. */
 uint32_t spec_rule_line(const struct spec *s, size_t rule);
-const char *spec_rule_text(const struct spec *s, size_t rule, size_t *ret_len_bytes);
+/* The beginning of a rule in one line: whole characters, blanks for what else would end the line. */
+void spec_rule_shown(const struct spec *s, size_t rule, char ret_text[SPEC_SHOWN_BYTES + 1]);
 /* processes: the value of n. -ERANGE with text and place: a division by zero, or a number beyond 64 bits. */
 int spec_judge(const struct spec *s, size_t rule, const struct spec_message *m, int64_t processes,
 	       enum spec_verdict *ret_verdict, struct error *e);

@@ -138,8 +138,14 @@ uint32_t spec_rule_line(const struct spec *s, size_t rule)
 	return s->rules.at[rule].line;
 }
 
-const char *spec_rule_text(const struct spec *s, size_t rule, size_t *ret_len_bytes)
+void spec_rule_shown(const struct spec *s, size_t rule, char ret_text[SPEC_SHOWN_BYTES + 1])
 {
-	*ret_len_bytes = s->rules.at[rule].end - s->rules.at[rule].at + 1u;
-	return s->text + s->rules.at[rule].at;
+	const struct spec_rule *r = &s->rules.at[rule];
+	const char *from = s->text + r->at;
+	size_t len = r->end - r->at + 1u, n = len < SPEC_SHOWN_BYTES ? len : SPEC_SHOWN_BYTES;
+	while (n < len && n > 0 && ((unsigned char)from[n] & 0xc0) == 0x80)
+		n--;
+	for (size_t i = 0; i < n; i++)
+		ret_text[i] = (unsigned char)from[i] < 0x20 || from[i] == 0x7f ? ' ' : from[i];
+	ret_text[n] = 0;
 }

@@ -5,11 +5,7 @@
  *	item := nothing | * | expression	quantifier := forall name : expression */
 #include "postproc/protocol/spec_parts.h"
 
-#include "base/buf_file.h"
-#include "base/regular.h"
-
 #include <errno.h>
-#include <unistd.h>
 
 struct binding {
 	uint32_t at, len_bytes; /* the name in the text */
@@ -342,21 +338,6 @@ int spec_parse(const char *name, const char *text, size_t len_bytes, struct spec
 	}
 	*ret_spec = s;
 	return 0;
-}
-
-int spec_read(const char *path, struct spec **ret_spec, struct error *e)
-{
-	_cleanup_buf_ struct buf text = {0};
-	int fd = regular_open(path, e);
-	if (fd < 0)
-		return fd;
-	int code = buf_read(&text, fd, SPEC_BYTES_MAX);
-	close(fd);
-	if (code == -ENOMEM)
-		return fail(e, code, "%s: out of memory", path);
-	if (code < 0 && code != -E2BIG) /* what is too long is refused by name below */
-		return fail(e, code, "%s: cannot read it: is it a file?", path);
-	return spec_parse(path, (const char *)text.data, text.len_bytes, ret_spec, e);
 }
 
 void spec_free(struct spec *s)

@@ -6,15 +6,9 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { RESULTS_MAX, reportOf } from '../../reports/viewer/src/model/check.ts';
-import {
-  COLOURS,
-  SpecError,
-  colourOf,
-  parseSpec,
-  tryParse,
-  verdictOf,
-} from '../../reports/viewer/src/model/protocol.ts';
-import { protocolOf } from '../../reports/viewer/src/work/protocol.ts';
+import { COLOURS } from '../../reports/viewer/src/model/protocol.ts';
+import { Spec, SpecError } from '../../reports/viewer/src/model/spec.ts';
+import { protocolOf, verdictsOf } from '../../reports/viewer/src/work/protocol.ts';
 import { flavour, make, makeOdd, open, random, record } from './support.mjs';
 
 const { CORPUS, MPITRACE, WORK } = process.env;
@@ -83,33 +77,29 @@ test('the corpus says the same of both: colours, A and L, lines, counts, error t
   assert.equal(compared, wrong + (rules.length - wrong) * logs.length * 4);
 });
 
-test("the thesis's five processes: who is green, orange and red at which level", () => {
-  const spec = parseSpec('thesis.rules', String(read('thesis.rules')));
-  const colours = (sender, receiver) =>
-    [0, 1, 2, 3].map((level) => verdictOf({ sender, receiver, senderLine: 1, receiverLine: 2 }, spec, level, 5).colour);
+test("the thesis's five processes: who is green, orange and red at which level", async () => {
+  const spec = await Spec.parse('thesis.rules', String(read('thesis.rules')));
+  const judge = (sender, receiver, level) => spec.judge({ sender, receiver, senderLine: 1, receiverLine: 2 }, level, 5);
+  const colours = (sender, receiver) => [0, 1, 2, 3].map((level) => judge(sender, receiver, level).colour);
   assert.deepEqual(colours(0, 1), ['green', 'orange', 'orange', 'orange']);
   assert.deepEqual(colours(3, 4), ['green', 'green', 'green', 'orange']);
   for (const sender of [0, 1, 2, 3]) assert.equal(colours(sender, 2)[0], 'red');
   assert.deepEqual(colours(4, 0), ['blue', 'blue', 'orange', 'orange']);
-  const both = verdictOf({ sender: 0, receiver: 1, senderLine: 1, receiverLine: 2 }, spec, 0, 5);
+  const both = judge(0, 1, 0);
   assert.deepEqual([both.A, both.L, both.matched, both.violated], [1, 1, [2], [0]]);
 });
 
-test('the table of strictness', () => {
-  const row = (level) =>
-    [
-      [0, 0],
-      [0, 1],
-      [1, 0],
-      [2, 0],
-      [1, 1],
-    ]
-      .map(([a, l]) => colourOf(level, a, l)[0])
-      .join('');
+test('the table of strictness', async () => {
+  const [ALLOW, FORBID] = ['P(0,*)->P(1,*);', 'P(0,*)->P(2,*);'];
+  const specs = await Promise.all(
+    ['P(9,*)->P(1,*);', FORBID, ALLOW, ALLOW + ALLOW, ALLOW + FORBID].map((text) => Spec.parse('row', text)),
+  );
+  const message = { sender: 0, receiver: 1, senderLine: -1, receiverLine: -1 };
+  const row = (level) => specs.map((spec) => spec.judge(message, level, 3).colour[0]).join('');
   assert.deepEqual([0, 1, 2, 3].map(row), ['brggg', 'boggo', 'ooggo', 'oogoo']);
 });
 
-test('limits are those of the command: at the limit it is read, past it refused in the same words', () => {
+test('limits are those of the command: at the limit it is read, past it refused in the same words', async () => {
   const rule = 'P(0,*)->P(1,*);\n';
   const quantifiers = (n) => `P(i,*)->P(m,*)::${Array(n).fill('forall i: i >= 0').join()};`;
   const brackets = (n) => `P(${'('.repeat(n)}0${')'.repeat(n)},*)->P(1,*);`;
@@ -124,14 +114,34 @@ test('limits are those of the command: at the limit it is read, past it refused 
     [(more) => sized(2 ** 20 + more), 'over the limit of 1048576 bytes'],
   ]) {
     const path = join(WORK, 'limit.rules');
-    assert.ok('spec' in tryParse(path, text(0)), limit);
+    await Spec.parse(path, text(0));
     writeFileSync(path, text(1));
-    const { error } = tryParse(path, text(1));
+    const error = await Spec.parse(path, text(1)).catch((e) => e);
     assert.ok(error instanceof SpecError && error.message.includes(limit), error.message);
     assert.equal(error.message, commanded(mpix, path, 0).error);
     writeFileSync(path, text(0));
     assert.ok(commanded(mpix, path, 0).report, limit);
   }
+});
+
+test('the editor is told where a mistake is, whatever the specification is called', async () => {
+  const mistake = async (name, text) => (await Spec.parse(name, text).catch((e) => e)).mistake;
+  for (const name of ['x.rules', '', 'a:3:4: b', 'ä'.repeat(40), `${'x'.repeat(500)}:7:8: y`]) {
+    const { line, column, what } = await mistake(name, 'P(0,*)->P(1,*);\nP(é,*)');
+    assert.deepEqual([line, column, what], [2, 3, 'this character means nothing here'], name);
+  }
+  const { message, ...rest } = await mistake('x', '# nothing');
+  assert.deepEqual(rest, { line: 0, column: 0, what: 'no rule in it, such as P(0,*)->P(1,*);' });
+  assert.equal(message, 'x: no rule in it, such as P(0,*)->P(1,*);');
+});
+
+test('verdicts of messages: one each, none where no number comes out, none at all of what is no specification', async () => {
+  const ends = (sender, receiver) => ({ sender, receiver, senderLine: -1, receiverLine: -1 });
+  const messages = [ends(0, 1), ends(1, 0), ends(0, 1), ends(2, 0)];
+  const given = (text) => verdictsOf({ meta: { ranks: 3 } }, { text, name: 'x', level: 1, messages });
+  const colours = (await given('P(i,*)->P(m,*)::forall m: m > 2 / i;')).map((x) => x?.colour ?? null);
+  assert.deepEqual(colours, [null, 'orange', null, 'orange']);
+  assert.equal(await given('P(0'), null);
 });
 
 // ---- random ----

@@ -87,16 +87,6 @@ void memory_reset(void)
 		next = kept;
 }
 
-/* ---- of string.h: what the compiler does not make an instruction of ---- */
-
-size_t strlen(const char *text)
-{
-	size_t n = 0;
-	while (text[n] != '\0')
-		n++;
-	return n;
-}
-
 /* ---- of the compiler's runtime ---- */
 
 /* The product of two numbers of 128 bits, of which clang wants the upper half to see an overflow of 64. */

@@ -5,24 +5,14 @@
  * the largest chunk. */
 #include "reader.h"
 
-#include "format/mpix_columns.h"
-
 #include <stdlib.h>
 
-#define EXPORTED(name) __attribute__((export_name(name)))
-
+struct mpix_table table;
 static struct mpix_file file;
-static struct mpix_table table;
 static struct mpix_entry entry;
 static uint32_t *first; /* of the group's signatures */
 
 /* ---- what the reader of files has, and who is given bytes has not ---- */
-
-int fail(struct error *e, int code, const char *fmt, ...)
-{
-	(void)e, (void)fmt;
-	return code;
-}
 
 int mpix_damaged(const struct mpix_file *f, const struct mpix_entry *x, struct error *e)
 {

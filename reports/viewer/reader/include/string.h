@@ -1,4 +1,4 @@
-/* string.h - for reader/: instructions of the processor, and memory.c. */
+/* string.h - for reader/: instructions of the processor, and library.c. */
 #pragma once
 #include <stddef.h>
 void *memcpy(void *to, const void *from, size_t len_bytes);
@@ -6,4 +6,6 @@ void *memmove(void *to, const void *from, size_t len_bytes);
 void *memset(void *to, int byte, size_t len_bytes);
 int memcmp(const void *a, const void *b, size_t len_bytes);
 size_t strlen(const char *text);
+char *strdup(const char *text);
+int strcmp(const char *a, const char *b);
 char *strerror(int code);

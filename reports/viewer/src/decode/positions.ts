@@ -1,6 +1,6 @@
 // positions.ts - where calls are: window, lane, index in that lane's run of the window. What refers to calls of other
 // chunks (messages, wait states) does so by columns of these.
-import type { Columns } from './reader';
+import type { Columns } from './native';
 import { NOWHERE } from './records';
 import type { EventChunk, Segment } from './records';
 

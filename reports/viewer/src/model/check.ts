@@ -1,11 +1,12 @@
-// check.ts - the messages of a trace against a protocol: postproc/protocol/check.c again. What rules say depends on ranks and source lines only, so
-// it is found out once for all messages between two calls; kept are counts, and the first messages that do not conform and that do.
-import { COLOURS, NO_LINE, conforms, ruleText, verdictOf } from './protocol';
-import type { Colour, Ends, Judged, Spec } from './protocol';
+// check.ts - the messages of a trace against a protocol, as postproc/protocol/check.c counts and lists them. What rules say depends on ranks and
+// source lines only, so it is asked once for all messages between two calls; kept are counts, and the first messages that do not conform and that
+// do.
+import { COLOURS, NO_LINE, conforms } from './protocol';
+import type { Colour, Ends, Judged } from './protocol';
+import type { Spec } from './spec';
 
 export const RESULTS_MAX = 10_000; // messages listed: first those that do not conform
 const KINDS_MAX = 1 << 18; // that are remembered
-const RULE_BYTES = 199; // of a rule, that are shown
 
 /** Events are numbered from 0, by rank. */
 export interface CheckedMessage extends Ends {
@@ -58,7 +59,7 @@ export class Check {
     private readonly unreceived = 0,
   ) {
     const row = (line: number, text: string) => ({ line, text, matched: 0, violated: 0 });
-    this.rules = spec.rules.map((rule) => row(rule.line, ruleText(spec, rule, RULE_BYTES)));
+    this.rules = spec.rules.map(({ line, text }) => row(line, text));
   }
 
   private sortOf(m: Ends): Sort {
@@ -66,7 +67,7 @@ export class Check {
     const known = this.sorts.get(key);
     if (known) return known;
     if (this.sorts.size === KINDS_MAX) this.countRules();
-    const sort = { ...verdictOf(m, this.spec, this.level, this.processes), messages: 0 };
+    const sort = { ...this.spec.judge(m, this.level, this.processes), messages: 0 };
     this.sorts.set(key, sort);
     return sort;
   }

@@ -1,6 +1,6 @@
 // protocol_editor.ts - where a specification is written: lines with numbers, and what is wrong under its place.
 import { fill, h } from '../draw/dom';
-import type { Mistake } from '../work/protocol';
+import type { Mistake } from '../model/protocol';
 
 const LINE_PX = 18; // as in protocol.css
 

@@ -11,7 +11,7 @@ import type { Counts, Frame } from '../layout/spacetime_frame';
 import { eventAtPoint } from '../layout/spacetime_pick';
 import { eventRows, eventTitle, noteOf } from '../layout/spacetime_words';
 import type { Names } from '../layout/spacetime_words';
-import { tryParse, verdictOf } from '../model/protocol';
+import { NO_LINE } from '../model/protocol';
 import type { Ends, Judged } from '../model/protocol';
 import { Role } from '../model/section';
 import type { Section, SectionQuery } from '../model/section';
@@ -34,8 +34,7 @@ export class Run {
   private merged: { budget: number; of: SuperEpochs } | null = null;
   private asked = '';
   private arranged = '';
-  private verdicts: (Judged | null)[] = [];
-  private checker: ((m: Ends) => Judged) | null = null;
+  private verdicts: (Judged | null)[] | null = null; // by message
   private checked = '';
 
   /** asker: of the session; came: a section is there, or, with words, still being counted. */
@@ -54,6 +53,7 @@ export class Run {
 
   giveUp(): void {
     this.session.giveUp(this.asker);
+    this.session.giveUp(`${this.asker} verdicts`);
   }
 
   // ---- reading and arranging ----
@@ -70,29 +70,34 @@ export class Run {
     this.section = s;
     this.levels = levelsOf(s);
     this.needs = needsOf(s);
-    [this.merged, this.verdicts, this.arranged, this.picked] = [null, [], '', -1];
+    [this.merged, this.verdicts, this.checked, this.arranged, this.picked] = [null, null, '', '', -1];
     this.came('');
   }
 
-  /** What the protocol view has applied judges the messages here. */
+  /** What the protocol view has applied judges the messages here, in the worker. */
   check(): void {
     const { text, level, name } = this.app.store.of('protocol');
     const key = JSON.stringify([text, level]);
-    if (key === this.checked) return;
+    if (key === this.checked || !this.section) return;
     this.checked = key;
-    const parsed = text === '' ? null : tryParse(String(name), String(text));
-    const spec = parsed && 'spec' in parsed ? parsed.spec : null;
-    const { ranks } = this.session.meta;
-    this.checker = spec ? (m) => verdictOf(m, spec, Number(level), ranks) : null;
-    [this.verdicts, this.arranged] = [[], ''];
+    [this.verdicts, this.arranged] = [null, ''];
+    const asker = `${this.asker} verdicts`;
+    if (text === '') return this.session.giveUp(asker);
+    const messages = Array.from({ length: this.section.messages.count }, (_, k) => this.ends(k));
+    const query = { text: String(text), name: String(name), level: Number(level), messages };
+    const take = (verdicts: (Judged | null)[] | null) => {
+      [this.verdicts, this.arranged] = [verdicts, ''];
+      this.came('');
+    };
+    this.session.ask(asker, 'verdicts', query, take, this.app.fail);
   }
 
   get isChecked(): boolean {
-    return this.checker !== null;
+    return this.verdicts !== null;
   }
 
   private line(site: number): number {
-    return Number(/:(\d+)$/.exec(this.names.site(site))?.[1] ?? -1);
+    return Number(/:(\d+)$/.exec(this.names.site(site))?.[1] ?? NO_LINE);
   }
 
   private ends(k: number): Ends {
@@ -107,14 +112,7 @@ export class Run {
 
   /** Of a message; null: no protocol is applied, or no number comes out of a rule: the protocol view says which. */
   judged(k: number): Judged | null {
-    if (!this.checker) return null;
-    const known = this.verdicts[k];
-    if (known !== undefined) return known;
-    try {
-      return (this.verdicts[k] = this.checker(this.ends(k)));
-    } catch {
-      return (this.verdicts[k] = null);
-    }
+    return this.verdicts?.[k] ?? null;
   }
 
   /** Of the message of an event. */
@@ -134,7 +132,7 @@ export class Run {
     if (key === this.arranged) return false;
     this.arranged = key;
     const groupOf = s.by === 'node' ? (this.nodes?.of ?? null) : null;
-    const byVerdict = this.checker && s.verdicts.length > 0;
+    const byVerdict = this.isChecked && s.verdicts.length > 0;
     const passes = byVerdict ? (k: number) => s.verdicts.includes(this.judged(k)?.colour ?? '') : null;
     const choice = choiceOf(s, this.session, selected, groupOf, passes);
     this.diagram = diagramOf(section, levels, this.session.meta.ranks, choice, s.mode === 'time');

@@ -2,9 +2,9 @@
 import { list, num } from '../model/analysis';
 import { Check } from '../model/check';
 import type { Checked, CheckedMessage } from '../model/check';
-import { NO_LINE, parseSpec } from '../model/protocol';
-import type { Colour } from '../model/protocol';
-import { SpecError } from '../model/protocol';
+import { NO_LINE } from '../model/protocol';
+import type { Colour, Ends, Judged, Mistake } from '../model/protocol';
+import { Spec, SpecError } from '../model/spec';
 import type { Trace } from '../model/trace';
 import { Exchanges } from './exchanges';
 import type { Exchange } from './exchanges';
@@ -14,14 +14,6 @@ export interface ProtocolQuery {
   name: string; // of the specification, for error texts
   level: number;
   shown: Colour[]; // which messages are listed
-}
-
-/** What is wrong, and where: line and column from 1; 0: of no place. */
-export interface Mistake {
-  message: string;
-  what: string;
-  line: number;
-  column: number;
 }
 
 export interface ProtocolAnswer {
@@ -40,10 +32,9 @@ export function linesOf(trace: Trace): (callSite: number) => number {
   return (callSite) => lines.get(callSite) ?? NO_LINE;
 }
 
-export function mistakeOf(error: unknown): Mistake {
+function mistakeOf(error: unknown): Mistake {
   if (!(error instanceof SpecError)) throw error;
-  const { message, what, line, column } = error;
-  return { message, what, line, column };
+  return error.mistake;
 }
 
 /** Written out: it is made for each message, and a rest of members costs ten times as much. */
@@ -62,7 +53,7 @@ export async function protocolOf(
   try {
     const unmatched = (what: 'sends' | 'sends_open') => num(trace.analysis, 'coverage', 'unmatched', what) ?? 0;
     const unreceived = unmatched('sends') + unmatched('sends_open');
-    const check = new Check(parseSpec(q.name, q.text), q.level, trace.meta.ranks, new Set(q.shown), unreceived);
+    const check = new Check(await Spec.parse(q.name, q.text), q.level, trace.meta.ranks, new Set(q.shown), unreceived);
     const line = linesOf(trace);
     const exchanges = new Exchanges(trace);
     await exchanges.each(
@@ -74,4 +65,29 @@ export async function protocolOf(
   } catch (error) {
     return { checked: null, mistake: mistakeOf(error), share: 0 };
   }
+}
+
+export interface VerdictsQuery extends Pick<ProtocolQuery, 'text' | 'name' | 'level'> {
+  messages: Ends[];
+}
+
+/** Of each message; null: no number comes out of a rule, and the protocol view says of which. All null: there are no such rules. */
+export async function verdictsOf(trace: Trace, q: VerdictsQuery): Promise<(Judged | null)[] | null> {
+  const orNull = (error: unknown) => (mistakeOf(error), null);
+  const spec = await Spec.parse(q.name, q.text).catch(orNull);
+  const known = new Map<string, Judged | null>();
+  const judge = (m: Ends) => {
+    try {
+      return spec!.judge(m, q.level, trace.meta.ranks);
+    } catch (error) {
+      return orNull(error);
+    }
+  };
+  const find = (m: Ends) => {
+    const key = Object.values(m).join(' ');
+    const found = known.has(key) ? known.get(key)! : judge(m);
+    known.set(key, found);
+    return found;
+  };
+  return spec && q.messages.map(find);
 }

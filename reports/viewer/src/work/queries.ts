@@ -30,8 +30,9 @@ import { overview } from './overview';
 import { neighbour, underPointer } from './pick';
 import type { Under } from './pick';
 import { Drawing } from './picture';
-import { protocolOf } from './protocol';
-import type { ProtocolAnswer, ProtocolQuery } from './protocol';
+import { protocolOf, verdictsOf } from './protocol';
+import type { ProtocolAnswer, ProtocolQuery, VerdictsQuery } from './protocol';
+import type { Judged } from '../model/protocol';
 import { search } from './search';
 import type { Found, SearchQuery } from './search';
 import { sectionOf } from './section';
@@ -70,6 +71,7 @@ export interface Queries {
   countStates: { given: null; answer: { steps: number; whole: boolean; share: number } };
   instant: { given: InstantQuery; answer: Instant };
   protocol: { given: ProtocolQuery; answer: ProtocolAnswer };
+  verdicts: { given: VerdictsQuery; answer: (Judged | null)[] | null };
   section: { given: SectionQuery; answer: Section };
   logical: { given: LogicalQuery; answer: Logical };
   field: { given: FieldGiven; answer: Field };
@@ -137,6 +139,7 @@ export const QUERIES: { [Q in Query]: { run: Run<Q>; priority: number } } = {
   census: { run: censusOf, priority: 3 },
   countStates: { run: countStates, priority: 3 },
   protocol: { run: protocolOf, priority: 2 },
+  verdicts: { run: verdictsOf, priority: 1 },
   field: { run: (trace, ...rest) => fieldOf(profileSource(trace), ...rest), priority: 1 },
   profile: { run: (trace, given, signal) => profileOf(profileSource(trace), given, signal), priority: 2 },
   samples: { run: (trace) => samplesOf(profileSource(trace)), priority: 1 },
