@@ -9,16 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-	const char *name;
-	int (*read)(const char *path, struct import *ret_import, struct error *e);
-} formats[] = {
-	{"mprov", import_mprov},
-	{"pyrite", import_pyrite},
-};
-
-#define NFORMATS (sizeof(formats) / sizeof(*formats))
-
 struct options {
 	const char *path, *output;
 	size_t format;
@@ -33,21 +23,21 @@ static int parse(struct options *o, int argc, char **argv)
 	};
 	int key;
 	opterr = 0;
-	*o = (struct options){.format = NFORMATS};
+	*o = (struct options){.format = IMPORT_FORMATS};
 	while ((key = getopt_long(argc, argv, "o:", names, NULL)) != -1) {
 		if (key == 'o') {
 			o->output = optarg;
 		} else if (key == 'f') {
-			for (o->format = 0; o->format < NFORMATS; o->format++)
-				if (strcmp(formats[o->format].name, optarg) == 0)
+			for (o->format = 0; o->format < IMPORT_FORMATS; o->format++)
+				if (strcmp(import_formats[o->format].name, optarg) == 0)
 					break;
-			if (o->format == NFORMATS)
+			if (o->format == IMPORT_FORMATS)
 				return usage_error("import", "--from %s: give mprov or pyrite", optarg);
 		} else {
 			return usage_error("import", "unknown option, or its value is missing");
 		}
 	}
-	if (o->format == NFORMATS)
+	if (o->format == IMPORT_FORMATS)
 		return usage_error("import", "--from is missing: name the tool that wrote the file");
 	if (optind + 1 != argc)
 		return usage_error("import", "give one FILE");
@@ -66,7 +56,7 @@ static int import(int argc, char **argv)
 	if (rc != 0)
 		return rc;
 	atomic_file_sweep(o.output); /* what one that was killed has left */
-	int code = formats[o.format].read(o.path, &x, &e);
+	int code = import_read(&import_formats[o.format], o.path, &x, &e);
 	if (code < 0) {
 		fprintf(stderr, "mpitrace import: %s\n", e.text);
 		rc = EXIT_BAD_INPUT;

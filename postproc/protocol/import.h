@@ -1,14 +1,17 @@
 /* import.h - traces of other tools as .mpix. What a format never recorded is said in the analysis object (null, and
  * coverage.reasons), never made up.
  *
- * import_mprov.c and import_pyrite.c read into struct import; import_link.c finds messages; import_write.c and
- * import_json.c write. Memory holds the whole trace. */
+ * import_mprov.c and import_pyrite.c read into struct import, from bytes: import_file.c has those of a file, the viewer
+ * its own (reports/viewer/reader). import_link.c finds messages; import_write.c and import_json.c write. Memory holds
+ * the whole trace. */
 #pragma once
 
+#include "base/cursor.h"
 #include "base/json.h"
 #include "base/vec.h"
 #include "format/mpix.h"
 
+#define IMPORT_BYTES_MAX (1ull << 34) /* of a file */
 #define IMPORT_RANKS_MAX (1u << 20)
 #define IMPORT_EVENTS_MAX (1u << 27) /* of all ranks */
 #define IMPORT_LINE_MAX 2147483647u  /* of a source file */
@@ -62,9 +65,19 @@ struct import {
 	bool has_times, has_bytes;
 };
 
-/* Read path. 0, or -errno with text; import_done() in any case. */
-int import_mprov(const char *path, struct import *ret_import, struct error *e);
-int import_pyrite(const char *path, struct import *ret_import, struct error *e);
+/* Read bytes of what is called path. 0, or -errno with text; import_done() in any case. */
+int import_mprov(const char *path, struct span bytes, struct import *ret_import, struct error *e);
+int import_pyrite(const char *path, struct span bytes, struct import *ret_import, struct error *e);
+
+struct import_format {
+	const char *name;
+	int (*read)(const char *path, struct span bytes, struct import *ret_import, struct error *e);
+};
+#define IMPORT_FORMATS 2
+extern const struct import_format import_formats[IMPORT_FORMATS];
+
+/* The same of a file. */
+int import_read(const struct import_format *format, const char *path, struct import *ret_import, struct error *e);
 int import_write(const struct import *x, const char *path, struct error *e);
 void import_done(struct import *x);
 

@@ -1,13 +1,12 @@
 /* import_mprov.c - MPROV's text: `process:E=number:S:destination:line;` for a send,
  * `process:E=number:R:source:line;` for a receive, events of a process numbered from 0, line of the source. It has no
  * times: events get those of a logical clock (Lamport, Communications of the ACM 21 (7), 1978). */
-#include "base/regular.h"
 #include "base/units.h"
 #include "postproc/protocol/import.h"
 
 #include <ctype.h>
-#include <stdio.h>
 
+#define END (-1)
 #define UNNAMED_RANKS_MAX 1024u /* each entry may name two: pairs of so many may be without any */
 
 struct entry {
@@ -18,8 +17,8 @@ struct entry {
 
 struct text {
 	const char *path;
-	FILE *in;
-	int next;
+	struct cursor c;
+	int next; /* byte, or END */
 	uint32_t line;
 	VEC(struct entry) entries;
 	struct error *e;
@@ -31,19 +30,20 @@ static void advance(struct text *t)
 {
 	if (t->next == '\n')
 		t->line++;
-	t->next = getc(t->in);
+	uint8_t byte;
+	t->next = rd_u8(&t->c, &byte) < 0 ? END : byte;
 }
 
 static void skip_blank(struct text *t)
 {
-	while (t->next != EOF && isspace(t->next))
+	while (t->next != END && isspace(t->next))
 		advance(t);
 }
 
 static int wrong(struct text *t, const char *what)
 {
 	static const char form[] = "process:E=number:S:process:line;";
-	if (t->next == EOF)
+	if (t->next == END)
 		return fail(t->e, -EBADMSG, "%s:%u: the file ends where %s should be; an entry is %s", t->path, t->line,
 			    what, form);
 	return fail(t->e, -EBADMSG,
@@ -116,10 +116,8 @@ static int read_entries(struct text *t)
 	int code = 0;
 	advance(t);
 	t->line = 1;
-	for (skip_blank(t); t->next != EOF && code == 0; skip_blank(t))
+	for (skip_blank(t); t->next != END && code == 0; skip_blank(t))
 		code = take_entry(t);
-	if (code == 0 && ferror(t->in))
-		return fail(t->e, -EIO, "%s: cannot read it: is it a file?", t->path);
 	if (code == 0 && t->entries.n == 0)
 		return fail(t->e, -EBADMSG, "%s: no entry in it, such as 0:E=0:S:1:12;", t->path);
 	return code;
@@ -292,13 +290,11 @@ static int make_import(struct import *x, struct text *t, struct error *e)
 	return code;
 }
 
-int import_mprov(const char *path, struct import *ret_import, struct error *e)
+int import_mprov(const char *path, struct span bytes, struct import *ret_import, struct error *e)
 {
 	struct import *x = ret_import;
-	struct text t = {.path = path, .in = regular_stream(path, e), .next = ' ', .line = 1, .e = e};
+	struct text t = {.path = path, .c = cursor_over(bytes.data, bytes.len_bytes), .next = ' ', .line = 1, .e = e};
 	*x = (struct import){.format = "mprov", .file = strdup(path)};
-	if (t.in == NULL)
-		return -errno;
 	int code = vec_push(&x->ops, (struct import_op){"send", MPIX_P2P, false});
 	if (code == 0)
 		code = vec_push(&x->ops, (struct import_op){"receive", MPIX_P2P, false});
@@ -309,6 +305,5 @@ int import_mprov(const char *path, struct import *ret_import, struct error *e)
 	if (code == 0)
 		code = make_import(x, &t, e);
 	vec_done(&t.entries);
-	fclose(t.in);
 	return code;
 }

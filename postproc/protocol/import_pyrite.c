@@ -8,18 +8,13 @@
  *	large       64 bytes: f64 seconds, i32 id, type, comm, {sender, receiver, count, bytes, tag} twice, 4 bytes
  *
  * A call has one time. */
-#include "base/regular.h"
 #include "base/units.h"
 #include "postproc/protocol/import.h"
 
-#include "base/cursor.h"
 #include "base/index.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <sys/stat.h>
 
-#define FILE_BYTES_MAX (1ull << 34)
 #define SECONDS_MAX 9e6 /* 104 days */
 #define FIRST_TYPE 13
 
@@ -397,51 +392,18 @@ static int read_all(struct reading *r)
 	return code == 0 ? import_find_comms(r->x, r->e) : code;
 }
 
-/* The whole file; *ret_len_bytes long. */
-static int load(const char *path, uint8_t **ret_bytes, size_t *ret_len_bytes, struct error *e)
-{
-	FILE *in = regular_stream(path, e);
-	struct stat st;
-	int code = 0;
-	if (in == NULL)
-		return -errno;
-	if (fstat(fileno(in), &st) < 0)
-		code = fail(e, -EIO, "%s: cannot read it", path);
-	else if ((uint64_t)st.st_size > FILE_BYTES_MAX)
-		code = fail(e, -E2BIG, "%s: over the limit of %llu bytes", path, FILE_BYTES_MAX);
-	uint8_t *bytes = code == 0 ? malloc((size_t)st.st_size + 1) : NULL;
-	if (code == 0 && bytes == NULL)
-		code = fail(e, -ENOMEM, "%s: out of memory", path);
-	if (code == 0) {
-		*ret_len_bytes = fread(bytes, 1, (size_t)st.st_size, in);
-		if (ferror(in))
-			code = fail(e, -EIO, "%s: cannot read it", path);
-	}
-	fclose(in);
-	if (code < 0)
-		free(bytes);
-	else
-		*ret_bytes = bytes;
-	return code;
-}
-
-int import_pyrite(const char *path, struct import *ret_import, struct error *e)
+int import_pyrite(const char *path, struct span bytes, struct import *ret_import, struct error *e)
 {
 	struct import *x = ret_import;
-	uint8_t *bytes = NULL;
-	size_t len_bytes = 0;
 	*x = (struct import){.format = "pyrite", .file = strdup(path), .has_times = true, .has_bytes = true};
 	int code = x->file == NULL ? fail(e, -ENOMEM, "%s: out of memory", path) : 0;
 	for (size_t i = 0; i < TYPES && code == 0; i++)
 		if (vec_push(&x->ops, types[i].op) < 0)
 			code = fail(e, -ENOMEM, "%s: out of memory", path);
-	if (code == 0)
-		code = load(path, &bytes, &len_bytes, e);
 	if (code < 0)
 		return code;
-	struct reading r = {.x = x, .c = cursor_over(bytes, len_bytes), .begin = bytes, .e = e};
+	struct reading r = {.x = x, .c = cursor_over(bytes.data, bytes.len_bytes), .begin = bytes.data, .e = e};
 	code = read_all(&r);
-	free(bytes);
 	free(r.zero_ns);
 	vec_done(&r.host);
 	index_done(&r.hosts);

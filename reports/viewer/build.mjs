@@ -1,19 +1,19 @@
 // build.mjs - bundle src/ into one offline HTML file whose policy admits its own script, worker and style and nothing else.
 // The worker's code lies in the page as text, packed; the page makes the worker of it. So does the scene with Three: a page
 // that shows the machine unpacks it and runs it as a script of its own, which the policy knows by its hash.
-// The reader of chunks is in the worker (reader.mjs).
-// node build.mjs OUT WORKDIR READER [DEPFILE]: packages are installed in WORKDIR; READER is the compiled reader; DEPFILE gets a rule with
-// all files that it is made of.
+// What reader/ compiles for the browser is in the worker (wasm.mjs).
+// node build.mjs OUT WORKDIR READER IMPORT [DEPFILE]: packages are installed in WORKDIR; READER and IMPORT are reader.wasm and import.wasm;
+// DEPFILE gets a rule with all files that it is made of.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
 import { packages } from './packages.mjs';
-import { withReader } from './reader.mjs';
+import { withWasm } from './wasm.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const [out, work, reader, depfile] = process.argv.slice(2, 6).map((path) => resolve(path));
+const [out, work, reader, foreign, depfile] = process.argv.slice(2, 7).map((path) => resolve(path));
 
 function hash(text) {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
@@ -26,7 +26,7 @@ async function bundle(esbuild) {
     ...options,
     entryPoints: [join(here, 'src/worker.ts')],
     format: 'iife',
-    plugins: [withReader(reader)],
+    plugins: [withWasm([reader, foreign])],
   });
   const style = await esbuild.build({ ...options, entryPoints: [join(here, 'src/style.css')] });
   const scene = await esbuild.build({
@@ -39,7 +39,7 @@ async function bundle(esbuild) {
   const all = [script, worker, style, scene];
   const [a, b, c, d] = all.map((x) => x.outputFiles[0].text.trim());
   const inputs = new Set(
-    all.flatMap((x) => Object.keys(x.metafile.inputs).filter((path) => !path.startsWith('reader.wasm:'))),
+    all.flatMap((x) => Object.keys(x.metafile.inputs).filter((path) => !path.startsWith('wasm:'))),
   );
   return { parts: { script: a, worker: b, style: c, scene: d }, inputs: [...inputs].map((path) => resolve(path)) };
 }
@@ -49,7 +49,7 @@ function writeDepfile(inputs) {
   const name = (path) => path.replace(/[ #]/g, '\\$&').replaceAll('$', '$$');
   writeFileSync(
     depfile,
-    `${name(process.argv[2])}: ${[...inputs, reader, join(here, 'page.html')].map(name).join(' ')}\n`,
+    `${name(process.argv[2])}: ${[...inputs, reader, foreign, join(here, 'page.html')].map(name).join(' ')}\n`,
   );
 }
 

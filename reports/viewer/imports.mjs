@@ -7,7 +7,7 @@ import { join, posix, relative } from 'node:path';
 /** The way of the data; files of src/ itself come last. */
 export const FOLDERS = ['decode', 'io', 'model', 'layout', 'work', 'draw', 'views', '.'];
 
-const PACKAGES = { 'scene.ts': ['three'], 'decode/native.ts': ['reader.wasm'] };
+const PACKAGES = { 'scene.ts': ['three'], 'decode/reader.ts': ['reader.wasm'], 'decode/foreign.ts': ['import.wasm'] };
 
 /** Map of every .ts file below `root` to the files it imports; types count as well. A name that is no file stays a name. */
 export function readImports(ts, root) {

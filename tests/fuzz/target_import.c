@@ -3,16 +3,14 @@
 
 #include "postproc/protocol/import.h"
 
-#include <unistd.h>
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 {
 	struct import x;
 	struct error e = {""};
 	if (len_bytes == 0)
 		return 0;
-	const char *path = fuzz_file(data + 1, len_bytes - 1);
-	int rc = (data[0] & 1) != 0 ? import_pyrite(path, &x, &e) : import_mprov(path, &x, &e);
+	struct span bytes = {data + 1, len_bytes - 1};
+	int rc = import_formats[data[0] & 1].read("fuzz", bytes, &x, &e);
 	fuzz_check(rc == 0 || e.text[0] != '\0');
 	import_done(&x);
 	return 0;

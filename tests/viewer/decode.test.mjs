@@ -5,7 +5,7 @@ import test from 'node:test';
 import { Bytes } from '../../reports/viewer/src/decode/bytes.ts';
 import { crc32c } from '../../reports/viewer/src/decode/crc32c.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
-import { prepareNative } from '../../reports/viewer/src/decode/native.ts';
+import { prepareReader } from '../../reports/viewer/src/decode/reader.ts';
 import { PLANES } from '../../reports/viewer/src/decode/tiles.ts';
 import {
   allEvents,
@@ -192,7 +192,7 @@ test('the time that decoding calls takes', async (t) => {
 });
 
 test('the reader asks nothing of the browser, and a chunk leaves nothing in it', async () => {
-  assert.deepEqual(WebAssembly.Module.imports(await prepareNative()), []);
+  assert.deepEqual(WebAssembly.Module.imports(await prepareReader()), []);
   const trace = await open(make(16, 8, 40));
   const [calls] = entries(trace, Kind.Events);
   const [messages] = entries(trace, Kind.Messages);

@@ -1,12 +1,12 @@
 // run.mjs - bundle one test with the TypeScript that it imports, run it under node's test runner, print TAP.
-// node run.mjs NAME.test.mjs PACKAGES WORKDIR READER; PACKAGES is where packages.mjs installs, READER the compiled reader.
+// node run.mjs NAME.test.mjs PACKAGES WORKDIR WASM...; PACKAGES is where packages.mjs installs, WASM what is compiled for the browser.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { packages } from '../../reports/viewer/packages.mjs';
-import { withReader } from '../../reports/viewer/reader.mjs';
+import { withWasm } from '../../reports/viewer/wasm.mjs';
 
-const [test, installed, workdir, reader] = process.argv.slice(2).map((path) => resolve(path));
+const [test, installed, workdir, ...wasm] = process.argv.slice(2).map((path) => resolve(path));
 const work = join(workdir, basename(test, '.test.mjs'));
 const bundle = join(work, 'bundle.mjs');
 
@@ -19,7 +19,7 @@ await packages(installed)('esbuild').build({
   target: 'es2022',
   format: 'esm',
   sourcemap: 'inline',
-  plugins: [withReader(reader)],
+  plugins: [withWasm(wasm)],
 });
 const env = { ...process.env, WORK: work };
 const options = ['--enable-source-maps', '--test-reporter=tap'];

@@ -1,6 +1,5 @@
-/* library.c - what of string.h, stdio.h and stdlib.h the code needs that is compiled for the browser: texts, printing of
- * numbers and words into memory, sorting. Numbers with a point are not printed here. Compiled by -fno-builtin: else the
- * compiler might make a call of strlen() of the loop in strlen(). */
+/* library.c - what of string.h, stdio.h and stdlib.h the code in the browser needs: texts, printing into memory, sorting. Compiled by -fno-builtin: else the compiler might make a call of strlen() of
+ * the loop in strlen(). */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,12 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader.h"
+
 /* ---- texts ---- */
 
 size_t strlen(const char *text)
 {
 	size_t n = 0;
 	while (text[n] != '\0')
+		n++;
+	return n;
+}
+
+size_t strnlen(const char *text, size_t len_bytes)
+{
+	size_t n = 0;
+	while (n < len_bytes && text[n] != '\0')
 		n++;
 	return n;
 }
@@ -27,11 +36,45 @@ int memcmp(const void *a, const void *b, size_t len_bytes)
 	return 0;
 }
 
+int strcmp(const char *a, const char *b)
+{
+	size_t n = strlen(a);
+	return memcmp(a, b, strnlen(b, n) + 1);
+}
+
+int strncmp(const char *a, const char *b, size_t len_bytes)
+{
+	size_t n = strnlen(a, len_bytes);
+	return memcmp(a, b, strnlen(b, n) + (n < len_bytes));
+}
+
+void *memchr(const void *at, int byte, size_t len_bytes)
+{
+	const uint8_t *x = at;
+	for (size_t i = 0; i < len_bytes; i++)
+		if (x[i] == (uint8_t)byte)
+			return (void *)(uintptr_t)(x + i);
+	return NULL;
+}
+
+char *strchr(const char *text, int c)
+{
+	return memchr(text, c, strlen(text) + 1);
+}
+
+char *strndup(const char *text, size_t len_bytes)
+{
+	size_t n = strnlen(text, len_bytes);
+	char *copy = malloc(n + 1);
+	if (copy == NULL)
+		return NULL;
+	copy[n] = '\0';
+	return __builtin_memcpy(copy, text, n);
+}
+
 char *strdup(const char *text)
 {
-	size_t len_bytes = strlen(text) + 1;
-	char *copy = malloc(len_bytes);
-	return copy != NULL ? __builtin_memcpy(copy, text, len_bytes) : NULL;
+	return strndup(text, strlen(text));
 }
 
 /* ---- printing ---- */
@@ -115,9 +158,18 @@ static void put_signed(struct printed *p, const struct field *f, int64_t value)
 	put_number(p, f, value < 0 ? -(uint64_t)value : (uint64_t)value, 10, value < 0);
 }
 
+/* Where numbers.c is not, nobody prints one. */
+__attribute__((weak)) void print_double(double value, int digits, bool is_fixed, char *to)
+{
+	(void)value, (void)digits, (void)is_fixed;
+	to[0] = '\0';
+}
+
+#define NUMBER_BYTES 400u /* of the largest, without an exponent */
+
 static void put_word(struct printed *p, const struct field *f, char kind, va_list *words)
 {
-	char c;
+	char c, number[NUMBER_BYTES];
 	switch (kind) {
 	case 'd':
 		put_signed(p, f, f->longs > 1 ? va_arg(*words, int64_t) : va_arg(*words, int));
@@ -129,6 +181,11 @@ static void put_word(struct printed *p, const struct field *f, char kind, va_lis
 		break;
 	case 's':
 		put_text(p, f, va_arg(*words, const char *));
+		break;
+	case 'f':
+	case 'g':
+		print_double(va_arg(*words, double), f->precision < 0 ? 6 : f->precision, kind == 'f', number);
+		put_padded(p, f, number, strlen(number));
 		break;
 	default: /* c and %; what is not known here is seen */
 		c = kind == 'c' ? (char)va_arg(*words, int) : kind;
@@ -194,4 +251,19 @@ void qsort(void *at, size_t n, size_t size, int (*compare)(const void *a, const 
 		for (size_t first = 0; first + run < n; first += 2 * run)
 			merge(&s, first, first + run, first + 2 * run < n ? first + 2 * run : n);
 	free(s.other);
+}
+
+void *bsearch(const void *key, const void *at, size_t n, size_t size, int (*compare)(const void *a, const void *b))
+{
+	const char *first = at;
+	while (n > 0) {
+		const char *middle = first + n / 2 * size;
+		int order = compare(key, middle);
+		if (order == 0)
+			return (void *)(uintptr_t)middle;
+		if (order > 0)
+			first = middle + size;
+		n = order > 0 ? n - n / 2 - 1 : n / 2;
+	}
+	return NULL;
 }

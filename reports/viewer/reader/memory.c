@@ -1,5 +1,6 @@
-/* memory.c - malloc() and its like for the reader in the browser: one block behind the other, the last one grown and
- * freed in place, all others when memory_reset() forgets them. Pages come from the browser, which may refuse. */
+/* memory.c - malloc() and its like in the browser: one block behind the other, the last one grown and freed in place;
+ * others that are freed wait, by size, for who wants one. memory_reset() forgets all at once. Pages come from the
+ * browser, which may refuse. */
 #include "reader.h"
 
 #include <stdint.h>
@@ -8,21 +9,33 @@
 
 #define ALIGN 16u
 #define PAGE_BYTES 65536u
-#define BYTES_MAX (1u << 31)
+#define BYTES_MAX (1u << 30) /* more the module does not get */
+#define SIZES 32u
 
 extern uint8_t __heap_base[]; /* of the linker */
 
-static uint8_t *next, *kept;
+/* Before each block; the block is as long as there is room. */
+struct head {
+	size_t room_bytes;
+	struct head *next_free;
+};
 
-/* Before each block: its length. */
-static size_t *length_of(const void *block)
+static uint8_t *next, *kept;
+static struct head *free_of[SIZES]; /* by the power of two that a block has room for */
+
+static struct head *head_of(const void *block)
 {
-	return (size_t *)((uintptr_t)block - ALIGN);
+	return (struct head *)((uintptr_t)block - ALIGN);
 }
 
 static uint8_t *end_of(const void *block)
 {
-	return (uint8_t *)(((uintptr_t)block + *length_of(block) + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1));
+	return (uint8_t *)block + head_of(block)->room_bytes;
+}
+
+static size_t rounded(size_t len_bytes)
+{
+	return len_bytes > 0 ? (len_bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
 }
 
 /* Memory up to there. */
@@ -32,23 +45,44 @@ static int reach(uintptr_t end)
 	return wanted <= pages || __builtin_wasm_memory_grow(0, wanted - pages) != SIZE_MAX ? 0 : -1;
 }
 
+/* One that is free and large enough: of the next power of two any is. */
+static void *take_free(size_t len_bytes)
+{
+	struct head **at = &free_of[32u - (unsigned)__builtin_clz((unsigned)rounded(len_bytes) - 1)], *h = *at;
+	if (h == NULL)
+		return NULL;
+	*at = h->next_free;
+	return (uint8_t *)h + ALIGN;
+}
+
 void *malloc(size_t len_bytes)
 {
 	if (next == NULL)
 		next = kept = (uint8_t *)(((uintptr_t)__heap_base + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1));
-	uint8_t *block = next + ALIGN;
-	if (len_bytes > BYTES_MAX || (uintptr_t)block > UINTPTR_MAX - ALIGN - len_bytes ||
-	    reach((uintptr_t)block + len_bytes + ALIGN) < 0)
+	uint8_t *block = len_bytes <= BYTES_MAX ? take_free(len_bytes) : NULL;
+	if (block != NULL)
+		return block;
+	block = next + ALIGN;
+	if (len_bytes > BYTES_MAX || (uintptr_t)block > UINTPTR_MAX - 2 * ALIGN - len_bytes ||
+	    reach((uintptr_t)block + rounded(len_bytes) + ALIGN) < 0)
 		return NULL;
-	*length_of(block) = len_bytes;
+	*head_of(block) = (struct head){rounded(len_bytes), NULL};
 	next = end_of(block);
 	return block;
 }
 
 void free(void *block)
 {
-	if (block != NULL && end_of(block) == next)
-		next = (uint8_t *)length_of(block);
+	if (block == NULL)
+		return;
+	struct head *h = head_of(block);
+	if (end_of(block) == next) {
+		next = (uint8_t *)h;
+	} else {
+		struct head **of = &free_of[31u - (unsigned)__builtin_clz((unsigned)h->room_bytes)];
+		h->next_free = *of;
+		*of = h;
+	}
 }
 
 void *calloc(size_t n, size_t size)
@@ -64,15 +98,20 @@ void *realloc(void *block, size_t len_bytes)
 {
 	if (block == NULL)
 		return malloc(len_bytes);
-	size_t before = *length_of(block);
-	if (end_of(block) == next && len_bytes <= BYTES_MAX && reach((uintptr_t)block + len_bytes + ALIGN) == 0) {
-		*length_of(block) = len_bytes;
+	struct head *h = head_of(block);
+	if (len_bytes <= h->room_bytes)
+		return block;
+	if (end_of(block) == next && len_bytes <= BYTES_MAX &&
+	    reach((uintptr_t)block + rounded(len_bytes) + ALIGN) == 0) {
+		h->room_bytes = rounded(len_bytes);
 		next = end_of(block);
 		return block;
 	}
 	void *moved = malloc(len_bytes);
-	if (moved != NULL)
-		memcpy(moved, block, before < len_bytes ? before : len_bytes);
+	if (moved != NULL) {
+		memcpy(moved, block, h->room_bytes);
+		free(block);
+	}
 	return moved;
 }
 
@@ -83,8 +122,10 @@ void memory_keep(void)
 
 void memory_reset(void)
 {
-	if (kept != NULL)
-		next = kept;
+	if (kept == NULL)
+		return;
+	next = kept;
+	memset(free_of, 0, sizeof(free_of));
 }
 
 /* ---- of the compiler's runtime ---- */
@@ -100,4 +141,28 @@ __int128 __multi3(__int128 a, __int128 b)
 	uint64_t high = (al >> 32) * (bl >> 32) + (one >> 32) + (other >> 32);
 	high += al * (uint64_t)(b >> 64) + bl * (uint64_t)(a >> 64);
 	return (__int128)((unsigned __int128)high << 64 | other << 32 | (low & UINT32_MAX));
+}
+
+/* Shifts of 128 bits. */
+__int128 __lshrti3(__int128 value, int by);
+__int128 __ashlti3(__int128 value, int by);
+
+__int128 __lshrti3(__int128 value, int by)
+{
+	uint64_t low = (uint64_t)value, high = (uint64_t)((unsigned __int128)value >> 64);
+	if (by == 0)
+		return value;
+	low = by < 64 ? low >> by | high << (64 - by) : high >> (by - 64);
+	high = by < 64 ? high >> by : 0;
+	return (__int128)((unsigned __int128)high << 64 | low);
+}
+
+__int128 __ashlti3(__int128 value, int by)
+{
+	uint64_t low = (uint64_t)value, high = (uint64_t)((unsigned __int128)value >> 64);
+	if (by == 0)
+		return value;
+	high = by < 64 ? high << by | low >> (64 - by) : low << (by - 64);
+	low = by < 64 ? low << by : 0;
+	return (__int128)((unsigned __int128)high << 64 | low);
 }

@@ -47,8 +47,8 @@ EXPORTED("rules") int protocol_rules(void)
 	return table.rc;
 }
 
-/* What it says of a message (struct spec_message): the colour (enum spec_colour), or -errno with text. Column: a verdict
- * for each rule u8 (enum spec_verdict). */
+/* What it says of a message (struct spec_message): the colour (enum spec_colour), or -errno with text. Column: a
+ * verdict for each rule u8 (enum spec_verdict). */
 EXPORTED("judge")
 int protocol_judge(uint32_t level, double src, double src_line, double dst, double dst_line, double processes)
 {

@@ -12,3 +12,6 @@ extern struct mpix_table table;
 /* What is allocated after memory_keep() goes at memory_reset(), all at once. */
 void memory_keep(void);
 void memory_reset(void);
+
+/* As "%.*f" or "%.*g" do it, ended by a zero; to has room for the largest. */
+void print_double(double value, int digits, bool is_fixed, char *to);

@@ -1,5 +1,5 @@
-// wasm.d.ts - the reader that build.mjs puts in: its bytes, deflated.
-declare module 'reader.wasm' {
+// wasm.d.ts - what reader/ compiles, which build.mjs puts in: its bytes, deflated.
+declare module '*.wasm' {
   const packed: Uint8Array;
   export default packed;
 }

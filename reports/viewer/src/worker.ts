@@ -1,5 +1,5 @@
 // worker.ts - the worker's own thread: a server of queries. Pixels go to the page as an image where the browser can make one here.
-import { prepareNative } from './decode/native';
+import { prepareReader } from './decode/reader';
 import type { Picture } from './work/camera';
 import { Server } from './work/server';
 import type { FromServer, ToServer } from './work/server';
@@ -21,6 +21,6 @@ async function post(m: FromServer): Promise<void> {
   scope.postMessage({ ...m, value: { ...m.value, pixels: new Uint32Array(0), image } }, [image]);
 }
 
-prepareNative().catch(() => undefined); // who opens a trace says so
+prepareReader().catch(() => undefined); // who opens a trace says so
 const server = new Server((m) => void post(m));
 scope.onmessage = (e) => server.receive(e.data);

@@ -1,6 +1,5 @@
 // native.ts - what reader/ has compiled for the browser, as an instance with a memory of its own: bytes are put in, columns are copied out.
-// In: reader.wasm, deflated.  Out: what it exports.
-import packed from 'reader.wasm';
+// In: its bytes, deflated.  Out: what it exports.
 import { Damaged } from './bytes';
 
 /** As reader/include/errno.h numbers them. */
@@ -55,7 +54,7 @@ export class Columns {
   }
 }
 
-async function compile(): Promise<WebAssembly.Module> {
+async function compile(packed: Uint8Array): Promise<WebAssembly.Module> {
   if (!('WebAssembly' in globalThis)) throw new Error('This browser runs no WebAssembly, by which traces are read.');
   const stream = new DecompressionStream('deflate-raw');
   const writer = stream.writable.getWriter();
@@ -64,12 +63,10 @@ async function compile(): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await new Response(stream.readable).arrayBuffer());
 }
 
-let compiled: Promise<WebAssembly.Module> | null = null;
-
-/** Compile it while it is being found out what to open. */
-export function prepareNative(): Promise<WebAssembly.Module> {
-  compiled ??= compile();
-  return compiled;
+/** Compiles once, when it is called first. */
+export function compiler(packed: Uint8Array): () => Promise<WebAssembly.Module> {
+  let compiled: Promise<WebAssembly.Module> | null = null;
+  return () => (compiled ??= compile(packed));
 }
 
 /** What each part exports; addresses are numbers of bytes in its memory. */
@@ -83,8 +80,12 @@ interface Common {
 export class Native<Exports> {
   private constructor(readonly call: Exports & Common) {}
 
-  static async create<Exports>(): Promise<Native<Exports>> {
-    const { exports } = await WebAssembly.instantiate(await prepareNative());
+  /** page: what it imports. */
+  static async create<Exports>(
+    module: Promise<WebAssembly.Module>,
+    page: WebAssembly.ModuleImports = {},
+  ): Promise<Native<Exports>> {
+    const { exports } = await WebAssembly.instantiate(await module, { page });
     return new Native(exports as unknown as Exports & Common);
   }
 

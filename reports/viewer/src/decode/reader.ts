@@ -1,8 +1,12 @@
 // reader.ts - the reader of .mpix files that format/ has, compiled for the browser (reader/reader.c): a chunk is put into its
 // memory, columns are copied out of it. Nothing of a chunk stays there.
+import packed from 'reader.wasm';
 import type { Entry } from './layout';
-import { Native } from './native';
+import { Native, compiler } from './native';
 import type { Columns } from './native';
+
+/** Compile it while it is being found out what to open. */
+export const prepareReader = compiler(packed);
 
 interface Exports {
   begin(): void;
@@ -26,7 +30,7 @@ export class Reader {
   private constructor(private readonly native: Native<Exports>) {}
 
   static async create(): Promise<Reader> {
-    return new Reader(await Native.create<Exports>());
+    return new Reader(await Native.create<Exports>(prepareReader()));
   }
 
   /** The description of the trace, before anything else. */

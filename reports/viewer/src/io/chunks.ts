@@ -90,15 +90,10 @@ export class Chunks {
   chunksRead = 0; // so far
   onRead: () => void = () => undefined;
 
-  /** made: chunks that were not read, by entry id; they stay. */
-  constructor(
-    private readonly source: Source,
-    private readonly made: ReadonlyMap<number, unknown> = new Map(),
-  ) {}
+  constructor(private readonly source: Source) {}
 
   /** The decoded chunk if it is here, else undefined. */
   peek<T>(entry: Entry): T | undefined {
-    if (this.made.has(entry.id)) return this.made.get(entry.id) as T;
     const hit = this.ready.get(entry.id);
     if (!hit) return undefined;
     this.ready.delete(entry.id);

@@ -1,6 +1,7 @@
 // spec.ts - a specification of a protocol: that of postproc/protocol/spec.h, compiled for the browser (reader/protocol.c), so that
 // `mpitrace check` and the viewer say the same in the same words. For the worker, which has the compiled code.
 import { Native } from '../decode/native';
+import { prepareReader } from '../decode/reader';
 import { COLOURS } from './protocol';
 import type { Ends, Judged, Mistake } from './protocol';
 
@@ -53,7 +54,7 @@ export class Spec {
 
   /** name: for texts of errors. Throws a SpecError. */
   static async parse(name: string, text: string): Promise<Spec> {
-    const native = await Native.create<Exports>();
+    const native = await Native.create<Exports>(prepareReader());
     const bytes = new TextEncoder().encode(text);
     const rc = native.call.spec(native.put(new TextEncoder().encode(`${name}\0`)), native.put(bytes), bytes.length);
     if (rc < 0) throw new SpecError(native.text(native.call.error()), name);

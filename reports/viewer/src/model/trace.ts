@@ -3,7 +3,8 @@ import { Damaged } from '../decode/bytes';
 import { readClock } from '../decode/clock';
 import type { Clock } from '../decode/clock';
 import { readEvents, readEventsV1 } from '../decode/events';
-import { ENTRY_BYTES, Kind, SUPERBLOCK_BYTES, VERSION, readIndex, readSuperblock } from '../decode/layout';
+import { foreignFormat, importTrace } from '../decode/foreign';
+import { ENTRY_BYTES, Kind, SUPERBLOCK_BYTES, readIndex, readSuperblock } from '../decode/layout';
 import type { Entry } from '../decode/layout';
 import { readLinks } from '../decode/links';
 import { groupOfLane, lanesOfGroup, rankOfLane, readMeta } from '../decode/meta';
@@ -20,23 +21,30 @@ import type { FlowTile, SummaryTile } from '../decode/tiles';
 import { How, readWaits } from '../decode/waits';
 import type { Waits } from '../decode/waits';
 import { Chunks } from '../io/chunks';
+import { FileSource } from '../io/source';
 import type { Source } from '../io/source';
 import { callSites, communicators, list, num, numbers, parseJson, str } from './analysis';
 import type { CallSite, Json } from './analysis';
 import { Cursor, Parts, keysOf, linked, workOut } from './messages';
 import type { Linked } from './messages';
-import { isLog, readLog } from './mprov';
-import { traceOfLog } from './mprov_trace';
 import { opensOf, recordedUntil, recordedUntilOf } from './open';
 import type { Open } from './open';
 
-const LOG_BYTES_MAX = 64 * 2 ** 20; // more than a million entries have
+const FOREIGN_BYTES_MAX = 64 * 2 ** 20; // a million calls
 
 /** What a file says of itself; text: the analysis as it lies there. */
 export interface Raw {
   version: number;
   meta: Meta;
   text: Uint8Array;
+}
+
+/** A trace of another tool, as this one's. */
+async function imported(source: Source, format: number): Promise<Source> {
+  if (source.bytes > FOREIGN_BYTES_MAX)
+    throw new Error(`The file is over ${FOREIGN_BYTES_MAX} bytes: mpitrace import reads it.`);
+  const bytes = await importTrace(format, source.name, await source.read(0, source.bytes));
+  return new FileSource(new Blob([bytes as BlobPart]), source.name);
 }
 
 export class Trace {
@@ -58,7 +66,7 @@ export class Trace {
     readonly meta: Meta,
     readonly analysis: Json,
     private readonly entries: Entry[],
-    private readonly reader: Reader | null, // none: no chunk has to be read
+    private readonly reader: Reader,
   ) {
     for (const e of entries) {
       const same = this.byKind.get(e.kind) ?? [];
@@ -81,7 +89,8 @@ export class Trace {
   /** early: called with what is known before the analysis is parsed here, that somebody else may parse it at the same time. */
   static async open(source: Source, early: (known: Raw) => void = () => undefined): Promise<Trace> {
     const head = await source.read(0, Math.min(SUPERBLOCK_BYTES, source.bytes));
-    if (isLog(head)) return Trace.ofLog(source, early);
+    const format = foreignFormat(head);
+    if (format >= 0) return Trace.open(await imported(source, format), early);
     const superblock = readSuperblock(head, source.bytes);
     const index = await source.read(superblock.indexOffset, superblock.entries * ENTRY_BYTES);
     const entries = readIndex(index, superblock);
@@ -100,19 +109,9 @@ export class Trace {
     return new Trace(source, chunks, version, meta, parseJson(text), entries, reader);
   }
 
-  /** A log of MPROV: all of it is made here. */
-  private static async ofLog(source: Source, early: (known: Raw) => void): Promise<Trace> {
-    if (source.bytes > LOG_BYTES_MAX)
-      throw new Damaged(`The log is over ${LOG_BYTES_MAX} bytes: mpitrace import --from mprov reads it.`);
-    const log = readLog(source.name, await source.read(0, source.bytes));
-    const { meta, analysis, entries, chunks } = traceOfLog(log, source.name);
-    early({ version: VERSION, meta, text: new TextEncoder().encode(JSON.stringify(analysis)) });
-    return new Trace(source, new Chunks(source, chunks), VERSION, meta, analysis as Json, entries, null);
-  }
-
   /** Load and decode a chunk. */
   private load<T>(e: Entry, read: (reader: Reader, data: Uint8Array, entry: Entry) => T, signal?: AbortSignal) {
-    return this.chunks.load(e, (data) => read(this.reader!, data, e), signal);
+    return this.chunks.load(e, (data) => read(this.reader, data, e), signal);
   }
 
   /** Whether it can be read: of a part of a trace, most cannot. */
@@ -225,7 +224,7 @@ export class Trace {
     context.catch(() => undefined); // who decodes says so
     const decode = async (data: Uint8Array) => {
       const [signatures, clocks] = await context;
-      return readEvents(this.reader!, data, e, { meta: this.meta, signatures, clocks });
+      return readEvents(this.reader, data, e, { meta: this.meta, signatures, clocks });
     };
     return this.chunks.load(e, decode, signal);
   }

@@ -1,14 +1,16 @@
-// mprov.test.mjs - a log of MPROV opened in the viewer is the trace that `mpitrace import --from mprov` makes of it: calls, messages, times,
-// analysis; what is wrong with a log is said in the same words. Logs of tests/corpus/protocol, and random ones, whole and damaged.
+// foreign.test.mjs - a log of MPROV or a file of Pyrite opened in the viewer is the trace that `mpitrace import` makes of it: calls, messages,
+// times, analysis; what is wrong is said in the same words. Logs of tests/corpus/protocol and random ones, files of tests/corpus/pyrite, whole and
+// damaged.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { COLOURS } from '../../reports/viewer/src/model/protocol.ts';
 import { FileSource } from '../../reports/viewer/src/io/source.ts';
 import { Trace } from '../../reports/viewer/src/model/trace.ts';
-import { isLog, readLog } from '../../reports/viewer/src/model/mprov.ts';
+import { foreignFormat } from '../../reports/viewer/src/decode/foreign.ts';
 import { protocolOf } from '../../reports/viewer/src/work/protocol.ts';
 import { thingOf } from '../../reports/viewer/src/work/things.ts';
 import { decodeAll, make, open, random, show } from './support.mjs';
@@ -18,10 +20,10 @@ const FOLDER = join(CORPUS, 'protocol');
 const logs = readdirSync(FOLDER).filter((name) => name.endsWith('.log'));
 
 /** The trace that the command makes, or { error }. Files are named from their folder. */
-function imported(folder, name) {
-  const out = join(WORK, 'mprov.mpix');
+function imported(folder, name, from) {
+  const out = join(WORK, `${from}.mpix`);
   rmSync(out, { force: true });
-  const run = spawnSync(MPITRACE, ['import', '--from', 'mprov', name, '-o', out], { cwd: folder, encoding: 'utf8' });
+  const run = spawnSync(MPITRACE, ['import', '--from', from, name, '-o', out], { cwd: folder, encoding: 'utf8' });
   if (run.status === 3) return { error: run.stderr.replace(/^mpitrace import: /, '').trimEnd() };
   assert.equal(run.status, 0, run.stderr);
   return { out };
@@ -33,11 +35,11 @@ const opened = (name, bytes) => Trace.open(new FileSource(new Blob([bytes]), nam
 const rounded = (analysis) =>
   JSON.parse(JSON.stringify(analysis, (_, x) => (typeof x === 'number' ? Number(x.toPrecision(12)) : x)));
 
-async function sameTrace(folder, name) {
+async function sameTrace(folder, name, from = 'mprov') {
   const bytes = readFileSync(join(folder, name));
-  const { out, error } = imported(folder, name);
+  const { out, error } = imported(folder, name, from);
   if (error) {
-    assert.throws(() => readLog(name, bytes), { message: error });
+    if (foreignFormat(bytes) >= 0) await assert.rejects(opened(name, bytes), { message: error });
     return { error };
   }
   const [mine, theirs] = [await opened(name, bytes), await open(out)];
@@ -107,11 +109,31 @@ test('400 random logs, every other one damaged: the same trace or the same error
   assert.ok(seen.read > 200 && seen.read < 390 && seen.wrong.size >= 8);
 });
 
+test('files of Pyrite, whole, cut and damaged: the same trace or the same error', async () => {
+  const pick = random(8);
+  const path = join(WORK, 'x.mpic');
+  const packed = readFileSync(join(CORPUS, 'pyrite', 'halo8x200.mpic.gz'));
+  const files = ['coll4.mpic', 'late_blocking.mpic'].map((name) => readFileSync(join(CORPUS, 'pyrite', name)));
+  for (const bytes of [...files, gunzipSync(packed)]) {
+    writeFileSync(path, bytes);
+    const { theirs } = await sameTrace(WORK, 'x.mpic', 'pyrite');
+    assert.ok(theirs.meta.events > 0 && theirs.meta.messages > 0);
+  }
+  let wrong = 0;
+  for (let n = 0; n < 60; n++) {
+    const bytes = Buffer.from(files[n % 2]).subarray(0, n % 3 === 0 ? 8 + pick(files[n % 2].length - 8) : undefined);
+    for (let k = pick(4); k > 0; k--) bytes[8 + pick(bytes.length - 8)] = pick(256);
+    writeFileSync(path, bytes);
+    wrong += Number((await sameTrace(WORK, 'x.mpic', 'pyrite')).error !== undefined);
+  }
+  assert.ok(wrong > 10 && wrong < 60, `${wrong} wrong`);
+});
+
 test('a trace is not taken for a log, nor what begins with anything but a number', () => {
-  assert.equal(isLog(readFileSync(make(2, 2, 1)).subarray(0, 64)), false);
+  assert.equal(foreignFormat(readFileSync(make(2, 2, 1)).subarray(0, 64)), -1);
   const text = (s) => new TextEncoder().encode(s);
   assert.deepEqual(
-    ['0:E=0:S', ' \n12:', 'x', '', '   ', '{"a":1}'].map((s) => isLog(text(s))),
-    [true, true, false, false, false, false],
+    ['0:E=0:S', ' \n12:', 'x', '', '   ', '{"a":1}'].map((s) => foreignFormat(text(s))),
+    [0, 0, -1, -1, -1, -1],
   );
 });
