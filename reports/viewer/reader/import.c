@@ -1,5 +1,5 @@
-/* import.c - traces of other tools in the browser: what postproc/protocol/ has, behind the function that the worker calls
- * (src/decode/foreign.ts). In: bytes of such a file.  Out: those of an .mpix, in memory (file.c). */
+/* import.c - traces of other tools in the browser: what postproc/protocol/ has, behind the function that the worker
+ * calls (src/decode/foreign.ts). In: bytes of such a file.  Out: those of an .mpix, in memory (file.c). */
 #include "postproc/protocol/import.h"
 #include "reader.h"
 

@@ -1,5 +1,5 @@
-/* library.c - what of string.h, stdio.h and stdlib.h the code in the browser needs: texts, printing into memory, sorting. Compiled by -fno-builtin: else the compiler might make a call of strlen() of
- * the loop in strlen(). */
+/* library.c - what of string.h, stdio.h and stdlib.h the code in the browser needs: texts, printing into memory,
+ * sorting. Compiled by -fno-builtin: else the compiler might make a call of strlen() of the loop in strlen(). */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>

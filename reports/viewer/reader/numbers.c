@@ -1,5 +1,5 @@
-/* numbers.c - what of math.h and stdlib.h an import needs. Numbers with a point are printed and read by the page, which is
- * the one thing that a module asks of it (src/decode/foreign.ts). */
+/* numbers.c - what of math.h and stdlib.h an import needs. Numbers with a point are printed and read by the page,
+ * which is the one thing that a module asks of it (src/decode/foreign.ts). */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* stored.c - format/pack.h for the browser, which keeps what it packs in memory only: stored blocks of deflate (RFC 1951,
- * 3.2.4), which every reader takes. */
+/* stored.c - format/pack.h for the browser, which keeps what it packs in memory only: stored blocks of deflate (RFC
+ * 1951, 3.2.4), which every reader takes. */
 #include "format/pack.h"
 
 #include <errno.h>
