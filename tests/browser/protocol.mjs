@@ -241,6 +241,14 @@ async function testProtocolLogs(browser, t) {
       t.truth(!(await page.isVisible('.alert')), `${tab}: ${await page.textContent('.alert')}`);
     }
   });
+  await t.check('a file of Pyrite is opened as it is', async () => {
+    await t.pick(page, join(CORPUS, '..', 'pyrite', 'coll4.mpic'));
+    const d = await t.drawn(page);
+    t.truth(d.detail === 'events' && d.events > 0, `${d.detail} ${d.events}`);
+    await page.click('#tab-spacetime');
+    await t.settled(page);
+    t.truth((await t.drawn(page)).spaceEvents > 0, 'events of the space-time view');
+  });
   await t.check('a log that is wrong is refused with its line and what is wrong', async () => {
     await t.pick(page, join(CORPUS, 'five.log'));
     await page.evaluate(() => document.querySelector('button[title="Open another trace"]').click());

@@ -475,7 +475,7 @@ function start(problem: string | null): void {
   const input = h('input', {
     type: 'file',
     id: 'file',
-    accept: '.mpix,.log,.txt',
+    accept: '.mpix,.log,.txt,.mpic',
     onchange: () => openFile(input.files?.[0]),
   });
   document.title = 'mpitrace viewer';
