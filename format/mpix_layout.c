@@ -2,6 +2,7 @@
 #include "format/mpix_layout.h"
 
 #include "base/crc32c.h"
+#include "format/limits.h"
 
 const uint8_t mpix_magic[8] = {0x89, 'M', 'P', 'I', 'X', '\r', '\n', 0x1a};
 
@@ -113,6 +114,47 @@ int mpix_compare_entries(const void *left, const void *right)
 	if (x->group != y->group)
 		return x->group < y->group ? -1 : 1;
 	return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+int mpix_check_place(const struct mpix_super *s, struct error *e)
+{
+	uint64_t end;
+	if (s->entries > MPIX_CHUNKS_MAX)
+		return fail(e, -EBADMSG, "%u chunks: over the limit of %u", s->entries, MPIX_CHUNKS_MAX);
+	if (__builtin_add_overflow(s->index_offset, (uint64_t)s->entries * MPIX_ENTRY_BYTES, &end) ||
+	    __builtin_add_overflow(end, (uint64_t)MPIX_TRAILER_BYTES, &end) || end != s->file_bytes ||
+	    s->index_offset < MPIX_SUPERBLOCK_BYTES)
+		return fail(e, -EBADMSG, "index at %llu with %u chunks does not end the file",
+			    (unsigned long long)s->index_offset, s->entries);
+	return 0;
+}
+
+static bool entry_is_sane(const struct mpix_super *s, const struct mpix_entry *x)
+{
+	uint32_t raw_max = x->kind == MPIX_ANALYSIS ? MPIX_ANALYSIS_RAW_MAX : MPIX_CHUNK_RAW_MAX;
+	uint8_t last = s->version == 1 ? MPIX_FLOW : UINT8_MAX;
+	uint64_t end;
+	return x->kind >= MPIX_META && x->kind <= last && x->raw_bytes <= raw_max &&
+	       x->offset >= MPIX_SUPERBLOCK_BYTES &&
+	       !__builtin_add_overflow(x->offset, (uint64_t)x->packed_bytes, &end) && end <= s->index_offset &&
+	       x->raw_bytes <= (uint64_t)x->packed_bytes * MPIC_INFLATE_RATIO_MAX + 64;
+}
+
+int mpix_get_index(const struct mpix_super *s, const uint8_t *bytes, struct mpix_entry *ret_entries, struct error *e)
+{
+	size_t len_bytes = (size_t)s->entries * MPIX_ENTRY_BYTES;
+	struct cursor c = cursor_over(bytes, len_bytes);
+	if (crc32c(0, bytes, len_bytes) != s->index_crc)
+		return fail(e, -EBADMSG, "offset %llu: index damaged (checksum differs)",
+			    (unsigned long long)s->index_offset);
+	for (uint32_t i = 0; i < s->entries; i++) {
+		struct mpix_entry *x = &ret_entries[i];
+		/* each chunk is named once, or searching would miss some */
+		if (mpix_get_entry(&c, x) < 0 || !entry_is_sane(s, x) || (i > 0 && mpix_compare_entries(x - 1, x) >= 0))
+			return fail(e, -EBADMSG, "offset %llu: entry %u of the index is impossible",
+				    (unsigned long long)s->index_offset, i);
+	}
+	return 0;
 }
 
 void mpix_join_columns(const struct buf *columns, unsigned n, struct buf *out)

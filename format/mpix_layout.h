@@ -74,6 +74,11 @@ int mpix_get_super(struct cursor bytes, uint64_t file_bytes, struct mpix_super *
 void mpix_put_trailer(struct buf *out, uint64_t file_bytes, uint32_t super_crc);
 void mpix_put_entry(struct buf *out, const struct mpix_entry *entry);
 int mpix_get_entry(struct cursor *c, struct mpix_entry *ret_entry);
+/* Does the index end the file, and is it no longer than an index may be? 0, or -EBADMSG with text. */
+int mpix_check_place(const struct mpix_super *s, struct error *e);
+/* All entries from the bytes of the index: MPIX_ENTRY_BYTES each, in order, each name once, each within the file. 0, or
+ * -EBADMSG with text. */
+int mpix_get_index(const struct mpix_super *s, const uint8_t *bytes, struct mpix_entry *ret_entries, struct error *e);
 /* The order of the index, for qsort() and bsearch(). */
 int mpix_compare_entries(const void *left, const void *right);
 

@@ -2,7 +2,6 @@
 #include "format/mpix_reader.h"
 
 #include "base/budget.h"
-#include "base/crc32c.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,23 +18,6 @@ static int fail_at(struct error *e, int code, const char *path)
 	return fail(e, code, "%s: %s", path, text);
 }
 
-static bool entry_is_sane(const struct mpix_file *f, const struct mpix_entry *x)
-{
-	uint32_t raw_max = x->kind == MPIX_ANALYSIS ? MPIX_ANALYSIS_RAW_MAX : MPIX_CHUNK_RAW_MAX;
-	uint8_t last = f->super.version == 1 ? MPIX_FLOW : UINT8_MAX;
-	uint64_t end;
-	return x->kind >= MPIX_META && x->kind <= last && x->raw_bytes <= raw_max &&
-	       x->offset >= MPIX_SUPERBLOCK_BYTES &&
-	       !__builtin_add_overflow(x->offset, (uint64_t)x->packed_bytes, &end) && end <= f->super.index_offset &&
-	       x->raw_bytes <= (uint64_t)x->packed_bytes * MPIC_INFLATE_RATIO_MAX + 64;
-}
-
-/* Each chunk is named once, or searching would miss some. */
-static bool is_in_order(const struct mpix_file *f, uint32_t i)
-{
-	return i == 0 || mpix_compare_entries(&f->entries[i - 1], &f->entries[i]) < 0;
-}
-
 static int read_super(struct mpix_file *f, struct error *e)
 {
 	uint8_t bytes[MPIX_SUPERBLOCK_BYTES];
@@ -46,36 +28,9 @@ static int read_super(struct mpix_file *f, struct error *e)
 	return mpix_get_super(cursor_over(bytes, n), f->len_bytes, &f->super, e);
 }
 
-static int check_place(const struct mpix_file *f, struct error *e)
-{
-	const struct mpix_super *s = &f->super;
-	uint64_t end;
-	if (s->entries > MPIX_CHUNKS_MAX)
-		return fail(e, -EBADMSG, "%u chunks: over the limit of %u", s->entries, MPIX_CHUNKS_MAX);
-	if (__builtin_add_overflow(s->index_offset, (uint64_t)s->entries * MPIX_ENTRY_BYTES, &end) ||
-	    __builtin_add_overflow(end, (uint64_t)MPIX_TRAILER_BYTES, &end) || end != s->file_bytes ||
-	    s->index_offset < MPIX_SUPERBLOCK_BYTES)
-		return fail(e, -EBADMSG, "index at %llu with %u chunks does not end the file",
-			    (unsigned long long)s->index_offset, s->entries);
-	return 0;
-}
-
-static int decode_index(struct mpix_file *f, const uint8_t *bytes, size_t len_bytes, struct error *e)
-{
-	struct cursor c = cursor_over(bytes, len_bytes);
-	if (crc32c(0, bytes, len_bytes) != f->super.index_crc)
-		return fail(e, -EBADMSG, "offset %llu: index damaged (checksum differs)",
-			    (unsigned long long)f->super.index_offset);
-	for (uint32_t i = 0; i < f->super.entries; i++)
-		if (mpix_get_entry(&c, &f->entries[i]) < 0 || !entry_is_sane(f, &f->entries[i]) || !is_in_order(f, i))
-			return fail(e, -EBADMSG, "offset %llu: entry %u of the index is impossible",
-				    (unsigned long long)f->super.index_offset, i);
-	return 0;
-}
-
 static int read_index(struct mpix_file *f, struct error *e)
 {
-	int rc = check_place(f, e);
+	int rc = mpix_check_place(&f->super, e);
 	if (rc < 0)
 		return rc;
 	size_t len = (size_t)f->super.entries * MPIX_ENTRY_BYTES;
@@ -86,7 +41,7 @@ static int read_index(struct mpix_file *f, struct error *e)
 	if (rc == 0 && (rc = mpix_read_at(f, f->super.index_offset, bytes, len)) < 0)
 		fail(e, rc, "cannot read the index: %s", strerror(-rc));
 	if (rc == 0)
-		rc = decode_index(f, bytes, len, e);
+		rc = mpix_get_index(&f->super, bytes, f->entries, e);
 	free(bytes);
 	return rc;
 }

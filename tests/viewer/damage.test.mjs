@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { Damaged } from '../../reports/viewer/src/decode/bytes.ts';
+import { Damaged } from '../../reports/viewer/src/decode/damaged.ts';
 import { Kind, SUPERBLOCK_BYTES } from '../../reports/viewer/src/decode/layout.ts';
 import { decodeAll, dump, entries, forge, makeOdd, make, openBytes, version1 } from './support.mjs';
 
@@ -34,7 +34,11 @@ for (const [version, whole] of [
 ]) {
   test(`version ${version}: a file cut anywhere is refused as cut`, async () => {
     for (let length = SUPERBLOCK_BYTES; length < whole.length; length += 1 + Math.floor(whole.length / 500))
-      await assert.rejects(openBytes(whole.subarray(0, length)), /^Error: The file is cut/, `${length} bytes`);
+      await assert.rejects(
+        openBytes(whole.subarray(0, length)),
+        /^Error: The file cannot be read: cut/,
+        `${length} bytes`,
+      );
     for (let length = 0; length < SUPERBLOCK_BYTES; length++)
       await assert.rejects(openBytes(whole.subarray(0, length)), Damaged, `${length} bytes`);
   });

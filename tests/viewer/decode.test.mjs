@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
 import test from 'node:test';
-import { Bytes } from '../../reports/viewer/src/decode/bytes.ts';
 import { crc32c } from '../../reports/viewer/src/decode/crc32c.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
-import { prepareReader } from '../../reports/viewer/src/decode/reader.ts';
+import { Reader, prepareReader } from '../../reports/viewer/src/decode/reader.ts';
 import { PLANES } from '../../reports/viewer/src/decode/tiles.ts';
 import {
   allEvents,
@@ -211,11 +210,24 @@ test('CRC-32C has the check value of its definition', () => {
   assert.equal(crc32c(new TextEncoder().encode('123456789')), 0xe3069283);
 });
 
-test('a number of the index is refused that a number here cannot hold exactly', () => {
-  const of = (...bytes) => new Bytes(Uint8Array.from(bytes));
-  assert.throws(() => of(...Array(8).fill(0xff)).u64(), /too large/);
-  assert.equal(of(...Array(8).fill(0xff)).i64(), -1);
-  assert.throws(() => of(...Array(7).fill(0)).u64(), /too early/);
+test('a number of the index is refused that a number here cannot hold exactly', async () => {
+  const bytes = Uint8Array.from(readFileSync(make(2, 2, 1)));
+  const view = new DataView(bytes.buffer);
+  const index = Number(view.getBigUint64(24, true));
+  for (const [start, ok] of [
+    [-1n, true],
+    [-(2n ** 53n) + 1n, true],
+    [2n ** 60n, false],
+  ]) {
+    view.setBigInt64(index + 16, start, true);
+    view.setUint32(36, crc32c(bytes.subarray(index, bytes.length - 16)), true);
+    view.setUint32(60, crc32c(bytes.subarray(0, 60)), true);
+    const reader = await Reader.create();
+    reader.superblock(bytes.subarray(0, 64), bytes.length);
+    const read = () => reader.index(bytes.subarray(index, bytes.length - 16))[0].start;
+    if (ok) assert.equal(read(), Number(start));
+    else assert.throws(read, /a number in the index is too large/);
+  }
 });
 
 process.on('exit', () => rmSync(`${process.env.WORK}/bin`, { recursive: true, force: true }));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { Damaged } from '../../reports/viewer/src/decode/bytes.ts';
+import { Damaged } from '../../reports/viewer/src/decode/damaged.ts';
 import { LiveRun, knownShare, nowSheet, sampleSheet } from '../../reports/viewer/src/model/live.ts';
 import { shownIn } from '../../reports/viewer/src/model/sheet.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { Damaged } from '../../reports/viewer/src/decode/bytes.ts';
+import { Damaged } from '../../reports/viewer/src/decode/damaged.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
 import { FileSource, PartSource, sourceOf } from '../../reports/viewer/src/io/source.ts';
 import { planBars, planMessages } from '../../reports/viewer/src/layout/plan.ts';

@@ -5,13 +5,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { crc32c } from '../../reports/viewer/src/decode/crc32c.ts';
-import {
-  ENTRY_BYTES,
-  Kind,
-  SUPERBLOCK_BYTES,
-  readIndex,
-  readSuperblock,
-} from '../../reports/viewer/src/decode/layout.ts';
+import { ENTRY_BYTES, Kind, SUPERBLOCK_BYTES } from '../../reports/viewer/src/decode/layout.ts';
+import { Reader } from '../../reports/viewer/src/decode/reader.ts';
 import { NOWHERE, bytesOf, callsOf, collectiveOf, threadOf } from '../../reports/viewer/src/decode/records.ts';
 import { FileSource } from '../../reports/viewer/src/io/source.ts';
 import { Trace } from '../../reports/viewer/src/model/trace.ts';
@@ -254,17 +249,18 @@ function inflated(bytes, entry) {
   return inflateRawSync(bytes.subarray(entry.offset, entry.offset + entry.packedBytes));
 }
 
+const reader = await Reader.create();
 const ENTRY = { offset: 32, packed: 40, raw: 44, crc: 48 };
 
 /** The bytes of a file of which change() has changed the unpacked bytes of some chunks; all checksums fit. */
 export function forge(bytes, change) {
-  const superblock = readSuperblock(bytes.subarray(0, SUPERBLOCK_BYTES), bytes.length);
+  const superblock = reader.superblock(bytes.subarray(0, SUPERBLOCK_BYTES), bytes.length);
   const oldIndex = bytes.subarray(superblock.indexOffset, bytes.length - 16);
   const parts = [Uint8Array.from(bytes.subarray(0, SUPERBLOCK_BYTES))];
   const index = Uint8Array.from(oldIndex);
   const view = new DataView(index.buffer);
   let offset = SUPERBLOCK_BYTES;
-  for (const e of readIndex(oldIndex, superblock)) {
+  for (const e of reader.index(oldIndex)) {
     const changed = change(e, () => inflated(bytes, e));
     const packed = changed ? deflateRawSync(changed) : bytes.subarray(e.offset, e.offset + e.packedBytes);
     const at = e.id * ENTRY_BYTES;

@@ -3,7 +3,7 @@
 #include "postproc/protocol/import.h"
 #include "reader.h"
 
-static struct error error;
+struct error error;
 
 /* Text of the mistake, ended by a zero. */
 EXPORTED("error") const char *import_error(void)

@@ -6,13 +6,6 @@
 #include "postproc/protocol/spec.h"
 
 static struct spec *spec;
-static struct error error;
-
-/* Text of the last mistake, ended by a zero. */
-EXPORTED("error") const char *protocol_error(void)
-{
-	return error.text;
-}
 
 /* Read it. name, ended by a zero, is for texts of errors. 0 or -errno. */
 EXPORTED("spec") int protocol_spec(const char *name, const char *text, uint32_t len_bytes)

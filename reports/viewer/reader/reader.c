@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 struct mpix_table table;
+struct error error;
 static struct mpix_file file;
 static struct mpix_entry entry;
 static uint32_t *first; /* of the group's signatures */
@@ -98,10 +99,68 @@ static int read_chunk(struct cursor c)
 	}
 }
 
-/* META, once: 0 or an error of mpix_columns.h. What it takes stays. */
-EXPORTED("meta") int reader_meta(uint32_t version, const void *bytes, uint32_t len_bytes)
+/* Text of what was wrong, ended by a zero. */
+EXPORTED("error") const char *reader_error(void)
 {
-	file.super.version = version;
+	return error.text;
+}
+
+/* The superblock of a file of so many bytes, first of all. 0, or -errno with text. Column f64: version, offset of the
+ * index, number of its entries. */
+EXPORTED("super") int reader_super(const void *bytes, uint32_t len_bytes, double file_bytes)
+{
+	struct mpix_super *s = &file.super;
+	int rc = mpix_get_super(cursor_over(bytes, len_bytes), (uint64_t)file_bytes, s, &error);
+	if (rc == 0)
+		rc = mpix_check_place(s, &error);
+	mpix_table_done(&table);
+	double *to = rc == 0 ? mpix_table_column(&table, MPIX_F64, 3) : NULL;
+	if (to == NULL)
+		return rc < 0 ? rc : table.rc;
+	to[0] = s->version;
+	to[1] = (double)s->index_offset;
+	to[2] = s->entries;
+	return 0;
+}
+
+/* The index, of whose bytes there are as many as it has entries. 0, or -errno with text. Columns f64: kind · level ·
+ * rank level · group · seq · records · start · end · offset · packed · raw · checksum. */
+EXPORTED("index") int reader_index(const uint8_t *bytes)
+{
+	uint32_t n = file.super.entries;
+	struct mpix_entry *entries = calloc(n + 1u, sizeof(*entries));
+	double *to[12];
+	mpix_table_done(&table);
+	for (unsigned i = 0; i < 12; i++)
+		to[i] = mpix_table_column(&table, MPIX_F64, n);
+	if (entries == NULL || table.rc < 0)
+		return fail(&error, -ENOMEM, "out of memory");
+	int rc = mpix_get_index(&file.super, bytes, entries, &error);
+	for (uint32_t i = 0; i < n && rc == 0; i++) {
+		const struct mpix_entry *x = &entries[i];
+		const double row[12] = {x->kind,
+					x->level,
+					x->rank_level,
+					x->group,
+					x->seq,
+					x->records,
+					mpix_table_signed(&table, x->start_ns),
+					mpix_table_signed(&table, x->end_ns),
+					mpix_table_number(&table, x->offset),
+					x->packed_bytes,
+					x->raw_bytes,
+					x->crc};
+		for (unsigned k = 0; k < 12; k++)
+			to[k][i] = row[k];
+	}
+	if (rc == 0 && table.rc < 0)
+		rc = fail(&error, table.rc, "a number in the index is too large");
+	return rc;
+}
+
+/* META, once: 0 or an error of mpix_columns.h. What it takes stays. */
+EXPORTED("meta") int reader_meta(const void *bytes, uint32_t len_bytes)
+{
 	int rc = mpix_columns_meta(&file, cursor_over(bytes, len_bytes), &table);
 	memory_keep();
 	return rc;

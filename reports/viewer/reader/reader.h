@@ -8,6 +8,7 @@
 
 /* Of whatever was asked last. */
 extern struct mpix_table table;
+extern struct error error; /* its text is what was wrong last */
 
 /* What is allocated after memory_keep() goes at memory_reset(), all at once. */
 void memory_keep(void);

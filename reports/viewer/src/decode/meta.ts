@@ -39,7 +39,7 @@ function flowOf(version: number, places: Uint32Array, ranks: number, placesOfPoi
 
 /** What version 1 says only is 0 in version 2, and the reverse. */
 export function readMeta(reader: Reader, data: Uint8Array, version: number): Meta {
-  const c = reader.meta(data, version);
+  const c = reader.meta(data);
   const numbers = c.f64(); // in the order of enum mpix_meta_number
   const [ranks, runtime, groupRanks, rows, bins, rowFactor, timeLevels, rankLevels, ...rest] = numbers as unknown as [
     number,

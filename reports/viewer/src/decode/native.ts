@@ -1,6 +1,6 @@
 // native.ts - what reader/ has compiled for the browser, as an instance with a memory of its own: bytes are put in, columns are copied out.
 // In: its bytes, deflated.  Out: what it exports.
-import { Damaged } from './bytes';
+import { Damaged } from './damaged';
 
 /** As reader/include/errno.h numbers them. */
 const FAULTS = ['', 'it contradicts itself', '', 'a number is too large'];

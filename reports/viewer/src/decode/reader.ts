@@ -1,6 +1,7 @@
 // reader.ts - the reader of .mpix files that format/ has, compiled for the browser (reader/reader.c): a chunk is put into its
 // memory, columns are copied out of it. Nothing of a chunk stays there.
 import packed from 'reader.wasm';
+import { Damaged } from './damaged';
 import type { Entry } from './layout';
 import { Native, compiler } from './native';
 import type { Columns } from './native';
@@ -12,7 +13,10 @@ interface Exports {
   begin(): void;
   signatures(first: number): void;
   clock(id: number, knots: number, bytes: number): void;
-  meta(version: number, at: number, bytes: number): number;
+  error(): number;
+  super(at: number, bytes: number, fileBytes: number): number;
+  index(at: number): number;
+  meta(at: number, bytes: number): number;
   chunk(
     kind: number,
     group: number,
@@ -25,6 +29,8 @@ interface Exports {
   ): number;
 }
 
+const six = (columns: Columns) => Array.from({ length: 6 }, () => columns.f64());
+
 /** Of one trace: it remembers its description. */
 export class Reader {
   private constructor(private readonly native: Native<Exports>) {}
@@ -33,11 +39,51 @@ export class Reader {
     return new Reader(await Native.create<Exports>(prepareReader()));
   }
 
-  /** The description of the trace, before anything else. */
-  meta(data: Uint8Array, version: number): Columns {
+  /** What was wrong is in its words. */
+  private said(rc: number): Columns {
+    if (rc < 0) throw new Damaged(`The file cannot be read: ${this.native.text(this.native.call.error())}.`);
+    return this.native.columns(rc);
+  }
+
+  /** The first bytes of a file of that length: its version, where its index is and how many entries that has. */
+  superblock(data: Uint8Array, fileBytes: number): { version: number; indexOffset: number; entries: number } {
     const { native } = this;
     native.call.begin();
-    return native.columns(native.call.meta(version, native.put(data), data.length));
+    const [version, indexOffset, entries] = this.said(
+      native.call.super(native.put(data), data.length, fileBytes),
+    ).f64();
+    return { version: version!, indexOffset: indexOffset!, entries: entries! };
+  }
+
+  /** After the superblock. */
+  index(data: Uint8Array): Entry[] {
+    const { native } = this;
+    native.call.begin();
+    const columns = this.said(native.call.index(native.put(data)));
+    const [kind, level, rankLevel, group, seq, records] = six(columns);
+    const [start, end, offset, packed, raw, crc] = six(columns);
+    return Array.from(kind!, (_, id) => ({
+      id,
+      kind: kind![id]!,
+      level: level![id]!,
+      rankLevel: rankLevel![id]!,
+      group: group![id]!,
+      seq: seq![id]!,
+      records: records![id]!,
+      start: start![id]!,
+      end: end![id]!,
+      offset: offset![id]!,
+      packedBytes: packed![id]!,
+      rawBytes: raw![id]!,
+      crc: crc![id]!,
+    }));
+  }
+
+  /** The description of the trace, before its chunks. */
+  meta(data: Uint8Array): Columns {
+    const { native } = this;
+    native.call.begin();
+    return native.columns(native.call.meta(native.put(data), data.length));
   }
 
   /** A chunk of calls needs what the calls were, and their clocks: see give. */

@@ -1,5 +1,5 @@
 // tiles.ts - summary tiles (shares of time) and flow tiles (sums between compute nodes).
-import { Damaged } from './bytes';
+import { Damaged } from './damaged';
 import type { Entry } from './layout';
 import type { Meta } from './meta';
 import type { Reader } from './reader';

@@ -1,6 +1,6 @@
 // chunks.ts - loads chunks of a trace when a view asks for them, and keeps those used last.
 // In: index entries.  Out: decoded chunks. Neighbouring chunks asked for together are read with one range.
-import { Damaged } from '../decode/bytes';
+import { Damaged } from '../decode/damaged';
 import { crc32c } from '../decode/crc32c';
 import { chunkName } from '../decode/layout';
 import type { Entry } from '../decode/layout';

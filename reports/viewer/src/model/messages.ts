@@ -1,6 +1,6 @@
 // messages.ts - messages as they are drawn, from the calls that made them: times are those of the calls, bytes, tag and
 // communicator those of a signature of the sender.
-import { Damaged } from '../decode/bytes';
+import { Damaged } from '../decode/damaged';
 import type { Links } from '../decode/links';
 import { groupOfLane, rankOfLane } from '../decode/meta';
 import type { Meta } from '../decode/meta';

@@ -1,10 +1,10 @@
 // trace.ts - an open trace: what is in it and which chunks an interval of time and ranks needs.
-import { Damaged } from '../decode/bytes';
+import { Damaged } from '../decode/damaged';
 import { readClock } from '../decode/clock';
 import type { Clock } from '../decode/clock';
 import { readEvents, readEventsV1 } from '../decode/events';
 import { foreignFormat, importTrace } from '../decode/foreign';
-import { ENTRY_BYTES, Kind, SUPERBLOCK_BYTES, readIndex, readSuperblock } from '../decode/layout';
+import { ENTRY_BYTES, Kind, SUPERBLOCK_BYTES } from '../decode/layout';
 import type { Entry } from '../decode/layout';
 import { readLinks } from '../decode/links';
 import { groupOfLane, lanesOfGroup, rankOfLane, readMeta } from '../decode/meta';
@@ -91,15 +91,13 @@ export class Trace {
     const head = await source.read(0, Math.min(SUPERBLOCK_BYTES, source.bytes));
     const format = foreignFormat(head);
     if (format >= 0) return Trace.open(await imported(source, format), early);
-    const superblock = readSuperblock(head, source.bytes);
-    const index = await source.read(superblock.indexOffset, superblock.entries * ENTRY_BYTES);
-    const entries = readIndex(index, superblock);
+    const reader = await Reader.create();
+    const { version, ...index } = reader.superblock(head, source.bytes);
+    const entries = reader.index(await source.read(index.indexOffset, index.entries * ENTRY_BYTES));
     const chunks = new Chunks(source);
     const metaEntry = entries.find((e) => e.kind === Kind.Meta);
     const analysisEntry = entries.find((e) => e.kind === Kind.Analysis);
     if (!metaEntry || !analysisEntry) throw new Damaged('The file has no description or no analysis.');
-    const { version } = superblock;
-    const reader = await Reader.create();
     const [meta, text] = await Promise.all([
       chunks.load(metaEntry, (data) => readMeta(reader, data, version)),
       chunks.load(analysisEntry, (data) => data),

@@ -1,6 +1,6 @@
 // ends.ts - when the record of each rank ends: to a bin of the summary tiles of the whole run, which say when it was last in MPI.
 // A rank without a record ends before it begins.
-import { Damaged } from '../decode/bytes';
+import { Damaged } from '../decode/damaged';
 import { Kind } from '../decode/layout';
 import type { Entry } from '../decode/layout';
 import type { Meta } from '../decode/meta';

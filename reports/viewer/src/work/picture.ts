@@ -1,6 +1,6 @@
 // picture.ts - one picture of the timeline: which chunks, then pixels. What is not read yet is drawn as such: a first picture shows what
 // is here, the last one all.
-import { Damaged } from '../decode/bytes';
+import { Damaged } from '../decode/damaged';
 import type { Entry } from '../decode/layout';
 import type { EventChunk, MessageChunk, Segment } from '../decode/records';
 import { valueOf } from '../decode/records';
