@@ -385,7 +385,7 @@ programs_for_which_a_step_has_no_room_are_told() {
 	said=$(mpitrace analyze "$(step_dir 0)" --json 2>/dev/null | python3 -c '
 import json, re, sys
 reasons = " ".join(json.load(sys.stdin)["coverage"]["reasons"])
-print(sum(map(int, re.findall(r"(\d+) process(?:es)? ran untraced: ", reasons))) + 1 + sum(map(int, re.findall(r"(\d+) process\(es\) belong to other", reasons))))')
+print(sum(map(int, re.findall(r"(\d+) process(?:es)? ran untraced: ", reasons))) + 1 + sum(map(int, re.findall(r"of other MPI_COMM_WORLDs of the step: (\d+) process", reasons))))')
 	same "processes of which something is said" 8 "$said"
 }
 
