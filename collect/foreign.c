@@ -14,13 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #define FRONT "libmpitrace.so"
 #define TRACER "libmpitrace-"
+#define READ_BYTES (64u << 10)
 #define PROGRAM_BYTES_MAX (256ll << 20) /* that are searched for MPI's names */
 
 enum { HAS_MPI = 1, HAS_FRONT = 2, HAS_TRACER = 4 };
@@ -95,17 +95,20 @@ static bool is_static(pid_t pid)
 static bool names_mpi(int fd)
 {
 	static const char c[] = "MPI_Init", fortran[] = "mpi_init_";
+	static char part[READ_BYTES + sizeof(fortran)];
 	struct stat st;
-	bool found = false;
-	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 || st.st_size > PROGRAM_BYTES_MAX)
+	size_t kept = 0;
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > PROGRAM_BYTES_MAX)
 		return false;
-	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
-		return false;
-	found = memmem(map, (size_t)st.st_size, c, sizeof(c) - 1) != NULL ||
-		memmem(map, (size_t)st.st_size, fortran, sizeof(fortran) - 1) != NULL;
-	munmap(map, (size_t)st.st_size);
-	return found;
+	for (ssize_t n; (n = read(fd, part + kept, READ_BYTES)) > 0;) {
+		size_t len = kept + (size_t)n;
+		if (memmem(part, len, c, sizeof(c) - 1) != NULL ||
+		    memmem(part, len, fortran, sizeof(fortran) - 1) != NULL)
+			return true;
+		kept = len < sizeof(fortran) ? len : sizeof(fortran);
+		memmove(part, part + len - kept, kept);
+	}
+	return false;
 }
 
 static bool file_names_mpi(const char *dir, const char *path)
@@ -155,10 +158,12 @@ static void name_of(pid_t pid, char ret_name[PATH_MAX])
 static const char *why_without(pid_t pid, unsigned has)
 {
 	if ((has & HAS_FRONT) != 0)
-		return "was started without the MPITRACE_DIR of its step (env -i or -u, unset): pass it on";
-	if (!has_variable(pid, "LD_PRELOAD=", FRONT))
-		return "was started without the LD_PRELOAD of its step (env -i or -u, unset): pass it and MPITRACE_DIR "
+		return "was started without the MPITRACE_DIR of its step (env -i or -u, unset, a TaskProlog): pass it "
 		       "on";
+	if (!has_variable(pid, "LD_PRELOAD=", FRONT))
+		return "was started without the LD_PRELOAD of its step (env -i or -u, unset, a TaskProlog): pass it "
+		       "and "
+		       "MPITRACE_DIR on";
 	if (!same_root(pid))
 		return "has another root directory (chroot, container): make the library of LD_PRELOAD and the "
 		       "directory of MPITRACE_DIR visible in it";

@@ -95,7 +95,7 @@ static bool is_known(const char *ranks, pid_t pid)
 	char line[UNTRACED_WHY_MAX + 64];
 	bool known = false;
 	FILE *f = open_lines(ranks);
-	while (f != NULL && !known && fgets(line, sizeof(line), f) != NULL)
+	while (f != NULL && !known && ftello(f) < UNTRACED_BYTES_MAX && fgets(line, sizeof(line), f) != NULL)
 		known = strtol(line, NULL, 10) == pid;
 	if (f != NULL)
 		fclose(f);

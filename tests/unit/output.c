@@ -249,6 +249,24 @@ Test(traces, each_process_that_ran_untraced_is_in_a_number)
 	cr_assert_not_null(strstr(u.whys[u.n - 1].why, "ulimit -f"));
 }
 
+Test(traces, one_that_the_agent_found_is_named_once_and_counted_where_there_is_no_room)
+{
+	struct untraced u;
+	char path[PATH_MAX];
+	untraced_add(dir, 4711, "first\nof two");
+	untraced_add(dir, 4711, "second");
+	untraced_add(dir, 4712, "first\nof two");
+	untraced_read(dir, &u);
+	cr_assert_eq(u.n, 1);
+	cr_expect_eq(u.whys[0].processes, 2);
+	cr_expect(u.whys[0].failed);
+	cr_expect_str_eq(u.whys[0].why, "first?of two");
+	snprintf(path, sizeof(path), "%s/untraced", dir);
+	cr_assert_eq(truncate(path, UNTRACED_BYTES_MAX), 0);
+	untraced_add(dir, 4713, "third");
+	cr_expect_eq(untraced_unsaid(dir), 1);
+}
+
 /* A file of the length of a TiB, in which nothing was ever written. */
 static void make_hole(const char *name)
 {
@@ -264,6 +282,8 @@ Test(traces, holes_in_place_of_what_ran_untraced_come_to_an_end, .timeout = 60)
 	make_hole("untraced");
 	untraced_read(dir, &u);
 	cr_assert_eq(u.n, 0);
+	untraced_add(dir, 4711, "no room for it");
+	cr_assert_eq(untraced_unsaid(dir), 1);
 	make_hole(UNTRACED_UNSAID);
 	untraced_read(dir, &u);
 	cr_assert_eq(u.n, 1);
