@@ -1,5 +1,6 @@
 /* output.c - the file of a node: it is never another's, holds whole blocks whatever there is room for, and tells what
  * did not reach it; and how a finisher counts such files, and those who left none. */
+#include "base/clock.h"
 #include "collect/finish.h"
 #include "collect/meta.h"
 #include "collect/output.h"
@@ -306,6 +307,21 @@ static int hang(const char *out)
 	for (;;)
 		pause();
 	return 0;
+}
+
+Test(traces, of_nodes_that_have_said_why_there_is_none_none_is_waited_for, .timeout = 60)
+{
+	struct finish f = {
+		.out = dir, .analyze = end_at_once, .totals = end_at_once, .nodes = 1, .wait_s = 30, .budget_s = 1};
+	struct error e = {""};
+	char path[PATH_MAX];
+	static const char said[] = "n1: 1 process ran untraced: its own reason\n";
+	snprintf(path, sizeof(path), "%s/log.txt", dir);
+	write_file(path, said, sizeof(said) - 1);
+	double began = now_s();
+	finish_run(&f, &e);
+	cr_expect_lt(now_s() - began, 20);
+	cr_expect_eq(access(path, F_OK), 0);
 }
 
 /* Who is traced is waited for by the tracer before its parent: as if it hung in a file system that does not answer. */
