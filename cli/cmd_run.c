@@ -163,6 +163,7 @@ static void describe(const struct run *r, struct layout *l)
 	if (r->request.sample[0] != '\0')
 		layout_set(l, LAYOUT_SAMPLE, r->request.sample);
 	layout_set_argv(l, r->program, argc);
+	layout_set_number(l, LAYOUT_PARENT, (uint64_t)getpid());
 }
 
 static int write_layout(const struct run *r, struct error *e)

@@ -323,7 +323,7 @@ uint32_t live_print(const struct snapshot *l, const struct live_page *p)
 			put_cut(text, p->columns);
 		free(text);
 	} else if (!whole)
-		printf("and %zu more ranks\n", l->ranks.n - lines);
+		printf("and %s\n", fmt_many((double)(l->ranks.n - lines), "more rank").s);
 	fflush(stdout);
 	return first;
 }

@@ -5,6 +5,7 @@
 #include "collect/beside.h"
 #include "collect/ending.h"
 #include "collect/finish.h"
+#include "collect/missed.h"
 #include "collect/permissions.h"
 #include "collect/predecessor.h"
 #include "collect/sample.h"
@@ -47,6 +48,7 @@ struct agent {
 	struct sampler sampler;
 	struct standstill standstill;
 	struct beside beside;
+	struct missed missed;
 	struct predecessor predecessor; /* of an agent that died */
 	int note_fd;
 	uint32_t next_index;
@@ -362,9 +364,10 @@ static void serve(struct agent *a, const struct starter *starter)
 		give_back(a, drained);
 		if (now_ns >= a->look_ns)
 			look_for_output(a, now_ns);
+		missed_look(&a->missed, a->processes, a->nprocesses, now_ns);
 		wait_ns = rest_ns(a, round_ns, wait_ns);
 		look_beside(a);
-		rest(a, wait_ns);
+		rest(a, missed_rest_ns(&a->missed, now_ns, wait_ns));
 	}
 }
 
@@ -439,6 +442,7 @@ static int begin(struct agent *a, const char *stepdir, bool given, struct error 
 				    .context = a};
 	a->budget_bytes = layout_number(&a->layout, LAYOUT_BUDGET, 0);
 	sampler_begin(&a->sampler, &a->layout);
+	missed_begin(&a->missed, &a->layout, a->ranks);
 	standstill_begin(&a->standstill, &a->layout, a->ranks);
 	tick_choose();
 	a->snapshots.node.layout = &a->layout;
@@ -548,14 +552,6 @@ static int finish(struct agent *a, struct error *e)
 	return 0;
 }
 
-static void forget_unsaid(const char *ranks)
-{
-	char path[PATH_MAX];
-	if (untraced_unsaid(ranks) == 0 &&
-	    snprintf(path, sizeof(path), "%s/" UNTRACED_UNSAID, ranks) < (int)sizeof(path))
-		unlink(path);
-}
-
 /* Each process that lives has a descriptor or two. */
 static void raise_descriptors(void)
 {
@@ -583,7 +579,7 @@ int agent_run(const char *stepdir, pid_t watch_pid, bool given, struct error *e)
 	serve(&a, &starter);
 	rc = finish(&a, e);
 	if (rc == 0)
-		forget_unsaid(a.ranks);
+		untraced_forget(a.ranks);
 	if (rc == 0)
 		stepdir_mark(a.ranks, "sealed", a.output.path);
 	for (uint32_t i = 0; i < a.nprocesses; i++)
@@ -593,6 +589,7 @@ int agent_run(const char *stepdir, pid_t watch_pid, bool given, struct error *e)
 	predecessor_close(&a.predecessor);
 	snapshots_done(&a.snapshots);
 	sampler_done(&a.sampler);
+	missed_done(&a.missed);
 	layout_done(&a.layout);
 	return rc;
 }

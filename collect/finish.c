@@ -160,12 +160,13 @@ static bool all_nodes_finished(const struct finish *f, const struct traces *t)
 }
 
 /* Nothing more can be expected: all nodes' traces have their end, or those that are there have, and for a while no
- * other has come. */
-static bool complete(const struct finish *f, const struct traces *t, double unchanged_s)
+ * other has come. Where there is none the agents have said in the log why (collect/agent.c). */
+static bool complete(const struct finish *f, int dir_fd, const struct traces *t, double unchanged_s)
 {
 	if (all_nodes_finished(f, t))
 		return true;
-	return t->n > 0 && t->finished == t->n && unchanged_s >= (f->nodes > 0 ? ABSENT_PATIENCE_S : SETTLE_S);
+	return (t->n > 0 || faccessat(dir_fd, "log.txt", F_OK, 0) == 0) && t->finished == t->n &&
+	       unchanged_s >= (f->nodes > 0 ? ABSENT_PATIENCE_S : SETTLE_S);
 }
 
 static double patience(const struct finish *f)
@@ -182,7 +183,7 @@ static bool wait_for_traces(const struct finish *f, int dir_fd, struct traces *t
 		traces_look(dir_fd, f->out, t);
 		if ((t->n != before || t->finished != finished) && f->wait_s > 0)
 			changed = now_s();
-		if (complete(f, t, now_s() - changed))
+		if (complete(f, dir_fd, t, now_s() - changed))
 			return t->finished >= f->nodes;
 		if (now_s() >= end || stopped)
 			return false;

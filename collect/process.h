@@ -78,6 +78,8 @@ void process_seal(struct process *p);
 void process_refresh(struct process *p);
 /* When a process of this system began, as its kernel counts; 0: there is none, or it cannot be seen. */
 uint64_t process_begun(pid_t pid);
+/* A number that differs when it executes another program, or another process has its number; 0: there is none. */
+uint64_t process_image(pid_t pid);
 /* The one that had begun then: is it over, also where nobody has waited for it yet, or another has its pid? */
 bool process_has_gone(pid_t pid, uint64_t begun);
 /* Finalised, or its pid is gone? */

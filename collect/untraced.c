@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,6 +68,14 @@ static void add_unsaid(struct untraced *u, uint64_t processes, const char *why)
 	u->n++;
 }
 
+void untraced_forget(const char *ranks)
+{
+	char path[PATH_MAX];
+	if (untraced_unsaid(ranks) == 0 &&
+	    snprintf(path, sizeof(path), "%s/" UNTRACED_UNSAID, ranks) < (int)sizeof(path))
+		unlink(path);
+}
+
 /* NULL where there is none, or no regular file. */
 static FILE *open_lines(const char *ranks)
 {
@@ -78,6 +88,67 @@ static FILE *open_lines(const char *ranks)
 	if (f == NULL && fd >= 0)
 		close(fd);
 	return f;
+}
+
+static bool is_known(const char *ranks, pid_t pid)
+{
+	char line[UNTRACED_WHY_MAX + 64];
+	bool known = false;
+	FILE *f = open_lines(ranks);
+	while (f != NULL && !known && ftello(f) < UNTRACED_BYTES_MAX && fgets(line, sizeof(line), f) != NULL)
+		known = strtol(line, NULL, 10) == pid;
+	if (f != NULL)
+		fclose(f);
+	return known;
+}
+
+static int open_to_write(const char *ranks, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int fd = snprintf(path, sizeof(path), "%s/%s", ranks, name) < (int)sizeof(path)
+			 ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)
+			 : -1;
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static bool append(const char *ranks, const char *line, size_t len_bytes)
+{
+	struct stat st;
+	int fd = open_to_write(ranks, "untraced");
+	bool whole = fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_size + len_bytes <= UNTRACED_BYTES_MAX &&
+		     write(fd, line, len_bytes) == (ssize_t)len_bytes;
+	if (fd >= 0)
+		close(fd);
+	return whole;
+}
+
+/* As pmpi/notes.c does. */
+static void count_unsaid(const char *ranks)
+{
+	struct stat st;
+	int fd = open_to_write(ranks, UNTRACED_UNSAID);
+	if (fd >= 0 && flock(fd, LOCK_EX) == 0 && fstat(fd, &st) == 0 && st.st_size < UNTRACED_UNSAID_MAX)
+		(void)!ftruncate(fd, st.st_size + 1);
+	if (fd >= 0)
+		close(fd);
+}
+
+void untraced_add(const char *ranks, pid_t pid, const char *why)
+{
+	char line[UNTRACED_WHY_MAX + 64];
+	if (is_known(ranks, pid))
+		return;
+	int len = snprintf(line, sizeof(line), "%d failed %s\n", (int)pid, why);
+	for (int i = 0; i < len - 1; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 127)
+			line[i] = '?';
+	if (!append(ranks, line, (size_t)len))
+		count_unsaid(ranks);
 }
 
 void untraced_read(const char *ranks, struct untraced *ret_untraced)

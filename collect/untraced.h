@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define UNTRACED_WHYS_MAX 8u
 #define UNTRACED_WHY_MAX 512u
@@ -24,7 +25,12 @@ struct untraced {
 /* Of that directory of segments; empty when nothing is there that can be read. */
 void untraced_read(const char *ranks, struct untraced *ret_untraced);
 
+/* The agent has found one: a line of it, or one more that found no room for it. Once a process. */
+void untraced_add(const char *ranks, pid_t pid, const char *why);
+
 /* How many found no room to say why: UNTRACED_UNSAID_MAX stands for that many or more. */
 uint64_t untraced_unsaid(const char *ranks);
+/* The file of that number, when it is none. */
+void untraced_forget(const char *ranks);
 /* And how many could only leave a name. */
 uint64_t untraced_names(const char *ranks);

@@ -77,8 +77,8 @@ static void put_start(cJSON *o, const struct alert_start *start)
 {
 	char why[160];
 	snprintf(why, sizeof(why),
-		 "%u of %u processes have not come out of MPI_Init for %.0f s, and all have called it", start->inside,
-		 start->called, start->since_s);
+		 "%u of %u process%s ha%s not come out of MPI_Init for %.0f s, and all have called it", start->inside,
+		 start->called, start->called == 1 ? "" : "es", start->inside == 1 ? "s" : "ve", start->since_s);
 	json_put_text(o, "what", "in MPI_Init");
 	json_put(o, "core_ranks", start->inside);
 	json_array(o, "core");

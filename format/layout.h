@@ -54,7 +54,8 @@
 	X(ACCOUNT,  account,  "account of the job, if the prolog knew it") \
 	X(PARTITION, partition, "partition of the job, likewise") \
 	X(MODULES,  modules,  "environment modules of the job, comma-separated; `+N`: that many more; absent if the site wants none") \
-	X(ALERT,    alert,    "seconds after which a step that hangs leaves an alert, 0 or absent = never")
+	X(ALERT,    alert,    "seconds after which a step that hangs leaves an alert, 0 or absent = never") \
+	X(PARENT,   parent,   "process below which those of the step are: slurmstepd, or `mpitrace run`")
 /* clang-format on */
 
 enum layout_key {

@@ -27,6 +27,11 @@
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
 #define SEGFILE_VERSION 20
+/* Beside them: in words what the site does not want to be recorded, `profile` (single calls), `arguments`, `paths`,
+ * `hosts`; absent: nothing. Variables that say the same may get lost on the way to a program. */
+#define FORBIDDEN_FILENAME "forbidden"
+#define FORBIDDEN_BYTES_MAX 256u
+
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"
 #define SPILL_SLOT_BYTES (256u << 10)

@@ -204,22 +204,40 @@ void process_unseen(bool first)
 		beginning_over();
 }
 
+/* What the site forbids, "" if nothing. All that can be forbidden where it says something that cannot be read. */
+static void read_forbidden(const char *dir, char ret_text[FORBIDDEN_BYTES_MAX])
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/" FORBIDDEN_FILENAME, dir);
+	int fd = note_open(path, O_RDONLY, geteuid());
+	bool is_none = fd < 0 && errno == ENOENT;
+	ssize_t n = fd >= 0 ? read(fd, ret_text, FORBIDDEN_BYTES_MAX - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	ret_text[n > 0 ? n : 0] = '\0';
+	if (!is_none && n <= 0)
+		snprintf(ret_text, FORBIDDEN_BYTES_MAX, "profile,arguments,paths,hosts");
+}
+
 bool process_begin(void)
 {
 	const char *dir = secure_getenv("MPITRACE_DIR");
 	const char *stack = secure_getenv("MPITRACE_STACK");
 	const char *mode = secure_getenv("MPITRACE_MODE");
+	char forbidden[FORBIDDEN_BYTES_MAX];
 	int saved = errno;
 	UNCANCELLED;
 
 	if (dir == NULL || !begins_first())
 		return false;
 	tick_choose();
+	read_forbidden(dir, forbidden);
+	redact_begin(forbidden);
 	redact_begin(secure_getenv("MPITRACE_REDACT"));
 	int rc = segfile_create(dir);
 	if (rc == 0) {
 		describe();
-		if (mode != NULL && strcmp(mode, "profile") == 0)
+		if ((mode != NULL && strcmp(mode, "profile") == 0) || strstr(forbidden, "profile") != NULL)
 			atomic_store(&segfile->stop_events, 2);
 		if (stack != NULL && stack[0] != '\0') {
 			unsigned long frames = strtoul(stack, NULL, 10);

@@ -15,9 +15,10 @@ void redact_begin(const char *what)
 {
 	if (what == NULL)
 		return;
-	redact_paths = strstr(what, "paths") != NULL;
-	redact_hosts = strstr(what, "hosts") != NULL;
-	redact_arguments = *what != '\0'; /* they hold paths and names of hosts as well */
+	redact_paths |= strstr(what, "paths") != NULL;
+	redact_hosts |= strstr(what, "hosts") != NULL;
+	/* they hold paths and names of hosts as well */
+	redact_arguments |= redact_paths || redact_hosts || strstr(what, "arguments") != NULL;
 }
 
 const char *redact_path(const char *path, char *to, size_t cap)

@@ -10,7 +10,7 @@
 /* Set once, when tracing begins. */
 extern bool redact_arguments HIDDEN, redact_paths HIDDEN, redact_hosts HIDDEN;
 
-/* Read the environment's word, e.g. "arguments,paths"; NULL is nothing. */
+/* Words, e.g. "arguments,paths", beside those that were read before; NULL is none. */
 void redact_begin(const char *what) HIDDEN;
 /* Put the path's last component into `to` behind a directory that is not there, if directories are not wanted; else the
  * path itself is returned. */

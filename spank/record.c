@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BUDGET_TASKS_UNKNOWN 64u
 #define BUDGET_LEAST_BYTES (1ull << 20)
@@ -117,6 +118,7 @@ int record_write(int step_fd, const struct record *r, struct error *e)
 	layout_set_argv(&l, r->argv, r->argc);
 	put_site(&l, &r->request->site);
 	put_modules(&l, r);
+	layout_set_number(&l, LAYOUT_PARENT, (uint64_t)getpid());
 	redact_layout(&l, r->request->site.redact, r->job_id);
 	int rc = layout_write(step_fd, &l, e);
 	layout_done(&l);

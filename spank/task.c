@@ -1,10 +1,12 @@
 /* task.c - see task.h. In: the job's environment.  Out: LD_PRELOAD and MPITRACE_* in it. */
 #include "spank/task.h"
+#include "format/segment.h"
 #include "spank/program.h"
 #include "spank/redact.h"
 #include "spank/submit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +106,26 @@ static void look_at_ranks(const char *ranks, struct notice *n)
 		notice_set(n, NOTICE_SETUP, "%s: %s, as seen from inside of the job", ranks, strerror(errno));
 }
 
+/* Each task says the same, with a name of its own until it is whole. False: it cannot be said, and nothing may be
+ * recorded. */
+static bool forbid(const char *ranks, const struct request *r, struct notice *n)
+{
+	char text[FORBIDDEN_BYTES_MAX], names[64], path[PATH_MAX + 32], made[PATH_MAX + 64];
+	int len = snprintf(text, sizeof(text), "%s%s\n", r->profile ? "profile," : "",
+			   redact_names(r->site.redact, names));
+	if (!r->profile && r->site.redact == 0)
+		return true;
+	snprintf(path, sizeof(path), "%s/" FORBIDDEN_FILENAME, ranks);
+	snprintf(made, sizeof(made), "%s.%d", path, (int)getpid());
+	int fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	bool is_said = fd >= 0 && write(fd, text, (size_t)len) == len && rename(made, path) == 0;
+	if (!is_said)
+		notice_set(n, NOTICE_SETUP, "%s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return is_said;
+}
+
 static void set_tracer(spank_t sp, const char *library, const struct request *r, const struct step *s, struct notice *n)
 {
 	char ranks[PATH_MAX + 8], names[64];
@@ -111,6 +133,8 @@ static void set_tracer(spank_t sp, const char *library, const struct request *r,
 	look_at_ranks(ranks, n);
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		sl_unsetenv(sp, ours[i]); /* what a user has there is of no step of ours */
+	if (!forbid(ranks, r, n))
+		return;
 	preload_tracer(sp, library);
 	sl_setenv(sp, "MPITRACE_DIR", ranks);
 	if (r->profile)

@@ -2,6 +2,7 @@
 #include "topology/generate.h"
 
 #include "base/json.h"
+#include "base/units.h"
 #include "format/limits.h"
 #include "topology/fabric_build.h"
 
@@ -193,7 +194,7 @@ cJSON *topo_generate(const struct topo_shape *shape, const struct fabric *f, con
 		return NULL;
 	}
 	if (each * nodes < ranks) {
-		fail(e, -EINVAL, "%u ranks do not fit on %llu node(s) with %llu each", ranks, (unsigned long long)nodes,
+		fail(e, -EINVAL, "%u ranks do not fit on %s with %llu each", ranks, fmt_many(nodes, "node").s,
 		     (unsigned long long)each);
 		return NULL;
 	}

@@ -1,6 +1,7 @@
 /* dwarf.c - see lines.h; by elfutils' libdwfl, module by module, after the run.
  * A return address points behind the call, so the instruction before it is looked up. Of inlined
- * frames the first one outside of system headers is named: that is the line the user wrote. */
+ * frames the first one outside of system headers is named: that is the line the user wrote. Debug information that was
+ * split off (-gsplit-dwarf) is read where the program or its compiler has put it. */
 #include "base/path.h"
 #include "postproc/lines/lines.h"
 #include "base/json.h"
@@ -24,11 +25,22 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
+#define SCOPES_MAX 64
+#define SCOPES_DEPTH_MAX 256
+
+/* What holds an address, innermost first: functions, those that are inlined in them, blocks. */
+struct scopes {
+	Dwarf_Die at[SCOPES_MAX];
+	int n;
+};
+
 /* An open module. */
 struct image {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
-	GElf_Addr base; /* where libdwfl put address 0 of the file */
+	GElf_Addr base;	 /* where libdwfl put address 0 of the file */
+	Dwarf_Die *unit; /* that of the address before */
+	Dwarf_Addr bias;
 };
 
 static bool is_system_file(const char *file)
@@ -140,19 +152,53 @@ static const char *function_name(Dwarf_Die *scope, const char *symbol)
 	return linkage != NULL && name_is_cxx(linkage) ? linkage : dwarf_diename(scope);
 }
 
+/* The unit that a skeleton stands for. Where it is gone there are lines, and functions by their symbols. */
+static void split_off(Dwarf_Die *cu, Dwarf_Die *ret_unit)
+{
+	Dwarf_Die split;
+	uint8_t type;
+	if (dwarf_cu_info(cu->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 && type == DW_UT_skeleton &&
+	    split.addr != NULL)
+		*ret_unit = split;
+}
+
+/* dwarf_getscopes() does not do: around a function that is inlined it tells where that is defined, and finds nothing
+ * where that is another unit (-flto). */
+static bool find_scopes(Dwarf_Die *die, Dwarf_Addr address, unsigned depth, struct scopes *s)
+{
+	Dwarf_Die child;
+	if (depth > SCOPES_DEPTH_MAX || dwarf_child(die, &child) != 0)
+		return false;
+	do {
+		int tag = dwarf_tag(&child);
+		bool is_code =
+			tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block;
+		bool here = is_code && dwarf_haspc(&child, address) > 0;
+		if (!here && tag != DW_TAG_subprogram && tag != DW_TAG_namespace && tag != DW_TAG_module &&
+		    tag != DW_TAG_class_type && tag != DW_TAG_structure_type && tag != DW_TAG_lexical_block)
+			continue;
+		bool found = find_scopes(&child, address, depth + 1, s);
+		if (here && s->n < SCOPES_MAX)
+			s->at[s->n++] = child;
+		if (here || found)
+			return true;
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return false;
+}
+
 /* Walk from the innermost scope outwards until the place is the user's. */
-static void leave_headers(struct site *site, Dwarf_Die *scopes, int n, Dwarf_Die *cu, const char *symbol)
+static void leave_headers(struct site *site, struct scopes *s, Dwarf_Die *cu, const char *symbol)
 {
 	bool done = site->file == NULL || !is_system_file(site->file);
-	for (int i = 0; i < n; i++) {
-		int tag = dwarf_tag(&scopes[i]), line = 0;
+	for (int i = 0; i < s->n; i++) {
+		int tag = dwarf_tag(&s->at[i]), line = 0;
 		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
 			continue;
 		if (done || tag == DW_TAG_subprogram) {
-			set_function(site, function_name(&scopes[i], symbol));
+			set_function(site, function_name(&s->at[i], symbol));
 			return;
 		}
-		const char *file = call_file(&scopes[i], cu, &line);
+		const char *file = call_file(&s->at[i], cu, &line);
 		if (file == NULL)
 			return;
 		set_place(site, file, line);
@@ -175,11 +221,24 @@ static void name_by_start(const struct image *im, const struct module *m, struct
 	set_text(&site->function, name);
 }
 
-static void resolve_site(const struct image *im, const struct module *m, struct site *site)
+/* clang writes no table of addresses (.debug_aranges), which libdwfl goes by: then each unit says which it has. */
+static bool find_unit(struct image *im, Dwarf_Addr address)
+{
+	if (im->unit != NULL && dwarf_haspc(im->unit, address - im->bias) > 0)
+		return true;
+	im->unit = dwfl_module_addrdie(im->module, address, &im->bias);
+	if (im->unit != NULL)
+		return true;
+	while ((im->unit = dwfl_module_nextcu(im->module, im->unit, &im->bias)) != NULL)
+		if (dwarf_haspc(im->unit, address - im->bias) > 0)
+			return true;
+	return false;
+}
+
+static void resolve_site(struct image *im, const struct module *m, struct site *site)
 {
 	Dwarf_Addr address = site->offset - 1 + im->base;
-	Dwarf_Addr bias;
-	Dwarf_Die *scopes = NULL;
+	struct scopes scopes = {.n = 0};
 	GElf_Off offset;
 	GElf_Sym unused;
 	int line;
@@ -187,17 +246,17 @@ static void resolve_site(const struct image *im, const struct module *m, struct 
 	set_function(site, symbol);
 	if (site->function == NULL)
 		name_by_start(im, m, site);
-	Dwfl_Line *at = dwfl_module_getsrc(im->module, address);
-	const char *file = at == NULL ? NULL : dwfl_lineinfo(at, NULL, &line, NULL, NULL, NULL);
+	if (!find_unit(im, address))
+		return;
+	Dwarf_Line *at = dwarf_getsrc_die(im->unit, address - im->bias);
+	const char *file = at == NULL || dwarf_lineno(at, &line) != 0 ? NULL : dwarf_linesrc(at, NULL, NULL);
 	if (file == NULL)
 		return;
 	set_place(site, file, line);
-	Dwarf_Die *cu = dwfl_module_addrdie(im->module, address, &bias);
-	if (cu == NULL)
-		return;
-	int n = dwarf_getscopes(cu, address - bias, &scopes);
-	leave_headers(site, scopes, n, cu, symbol);
-	free(scopes);
+	Dwarf_Die unit = *im->unit;
+	split_off(im->unit, &unit);
+	find_scopes(&unit, address - im->bias, 0, &scopes);
+	leave_headers(site, &scopes, &unit, symbol);
 }
 
 static void resolve_module(struct step *s, uint32_t module)

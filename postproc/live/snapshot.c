@@ -250,10 +250,12 @@ static int only_starting(const struct snapshot *l, const char *path, int code, s
 		return code;
 	if (wanted > starting)
 		return fail(e, -EAGAIN,
-			    "%s: no rank has come out of MPI_Init yet: %u are inside of it, %lld of %lld have not "
+			    "%s: no rank has come out of MPI_Init yet: %u %s inside of it, %lld of %lld %s not "
 			    "called it",
-			    path, starting, (long long)wanted - starting, (long long)wanted);
-	return fail(e, -EAGAIN, "%s: no rank has come out of MPI_Init yet: %u are inside of it", path, starting);
+			    path, starting, starting == 1 ? "is" : "are", (long long)wanted - starting,
+			    (long long)wanted, wanted - starting == 1 ? "has" : "have");
+	return fail(e, -EAGAIN, "%s: no rank has come out of MPI_Init yet: %u %s inside of it", path, starting,
+		    starting == 1 ? "is" : "are");
 }
 
 int snapshot(char *const *paths, size_t npaths, struct snapshot *before, struct snapshot *ret_snapshot, struct error *e)

@@ -2,6 +2,7 @@
  * one after the other by a script, singletons, spawned programs. The analysis is of one of them:
  * the one with the most processes, the earliest if equal; the others are counted and said. */
 #include "base/json.h"
+#include "base/units.h"
 #include "postproc/read/ends.h"
 #include "postproc/read/exits.h"
 #include "postproc/read/load.h"
@@ -208,9 +209,9 @@ int step_place_ranks(struct step *s, struct error *e)
 			best = &w.list.at[i];
 	if (code == 0 && best == NULL)
 		code = fail(e, -EBADMSG,
-			    "%s: %zu process(es) recorded, but none says which rank it is: "
-			    "MPI_Init failed, or the record was cut before it had ended",
-			    s->nodes.at[0].file.path, s->processes.n);
+			    "%s: %s recorded, but none says which rank it is: MPI_Init failed, or the record was cut "
+			    "before it had ended",
+			    s->nodes.at[0].file.path, fmt_many((double)s->processes.n, "process").s);
 	else if (code < 0)
 		fail(e, code, "out of memory");
 	else if (is_too_sparse(best))
@@ -232,12 +233,10 @@ int step_place_ranks(struct step *s, struct error *e)
 	if (code < 0 && s->ranks != NULL)
 		fail(e, code, "out of memory");
 	if (code == 0 && without > 0)
-		step_reason(s, "%u process(es) were recorded without a rank and are left out", without);
+		step_reason(s, "left out, as recorded without a rank: %s", fmt_many(without, "process").s);
 	if (code == 0 && s->other_worlds > 0)
-		step_reason(s,
-			    "%u process(es) belong to other MPI_COMM_WORLDs of the step and are "
-			    "left out",
-			    s->other_worlds);
+		step_reason(s, "left out, as of other MPI_COMM_WORLDs of the step: %s",
+			    fmt_many(s->other_worlds, "process").s);
 	worlds_done(&w);
 	return code;
 }

@@ -31,6 +31,11 @@ shift
 exec env -u SLURM_JOB_ID mpirun.$FLAVOUR "$@"
 '''
 COUNT = iter(range(10000))
+STATIC = '''#include <unistd.h>
+int MPI_Init(int *argc, char ***argv);
+int MPI_Init(int *argc, char ***argv) { return argc == 0 || argv == 0; }
+int main(int argc, char **argv) { sleep(1); return MPI_Init(&argc, &argv); }
+'''
 KILLS_THE_AGENT = 'for p in $(cat /proc/$PPID/task/$PPID/children); do [ $p = $$ ] || kill -9 $p; done'
 
 
@@ -100,6 +105,27 @@ def programs(t, place):
             t.check('%s: "%s" with ranks %s: one line, exit code %d, nothing is left' % (place.flavour, word, ranks, code),
                     r.returncode == code and len(r.said) == 1 and why in r.said[0] and r.stderr.count(b'\n') == 1 and
                     set(os.listdir(place.dir + '/out')) == before, r)
+
+
+def lost(t, place):
+    """A program of MPI that does not have the tracer, as whoever started it took its environment away."""
+    program, static = place.compile('told.c'), place.dir + '/static'
+    subprocess.run(['gcc', '-static', '-x', 'c', '-', '-o', static], input=STATIC, text=True, check=True)
+    name = os.path.basename(program)
+    for words, ranks, why in ((['env', '-u', 'LD_PRELOAD', program, '1'], None, '1 process of env ran untraced: %s was started without the LD_PRELOAD' % name),
+                              (['env', '-u', 'LD_PRELOAD', program, '1'], 2, '2 processes of env ran untraced: %s was started without the LD_PRELOAD' % name),
+                              (['env', '-u', 'MPITRACE_DIR', program, '1'], None, '%s was started without the MPITRACE_DIR' % name),
+                              (['sh', '-c', 'unset LD_PRELOAD; "$0" 1; exit $?', program], None, '1 process of sh ran untraced: %s was started' % name),
+                              (['sh', '-c', '"$0"; exit $?', static], None, '1 process of sh ran untraced: static is linked statically'),
+                              (['env', '-u', 'LD_PRELOAD', 'sleep', '1'], None, 'no MPI call of env came to the tracer')):
+        r = run(place, *words, ranks=ranks)
+        t.check('%s: %s with ranks %s: that it has MPI and not the tracer is said' % (place.flavour, ' '.join(map(os.path.basename, words)), ranks),
+                r.returncode == 0 and len(r.said) == 1 and why in r.said[0], r)
+    r = run(place, 'sh', '-c', '"$0" 1; LD_PRELOAD= "$0" 1; exit $?', program, ranks=None)
+    coverage = place.analysis(r.name)['coverage']
+    t.check('%s: of one that has it and one that has not the report says it, too' % place.flavour,
+            len(r.said) == 1 and '1 process of sh ran untraced: ' + name in r.said[0] and not coverage['complete'] and
+            any('1 process ran untraced: ' + name in reason for reason in coverage['reasons']), (r, coverage))
 
 
 def overlong(t, place):
@@ -205,6 +231,7 @@ def main():
         if flavour == 'openmpi':
             python(t, place, other)
         programs(t, place)
+        lost(t, place)
         overlong(t, place)
         codes(t, place)
         launchers(t, place)

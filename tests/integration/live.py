@@ -213,6 +213,11 @@ def stopped(t, place, program):
 def starts(t, place):
     """Nobody is a rank before MPI_Init returns: how many are inside of it is said, and waited for."""
     program = place.compile('slurm_phase.c')
+    one = 'SLURM_PROCID=$(( $OMPI_COMM_WORLD_RANK$PMI_RANK / 3 )) exec %s init' % program
+    with Running(place, 'one_starts', 'sh', '-c', one, ntasks=RANKS) as out:
+        said = until(lambda: (lambda x: x if 'it, 3 of' in x[2] else None)(live(out))) or live(out)
+        t.check('%s: that one is in it is said in the singular' % place.flavour,
+                'no rank has come out of MPI_Init yet: 1 is inside of it, 3 of 4 have not called it' in said[2], said)
     with Running(place, 'starts', 'sh', '-c', 'SLURM_PROCID=$OMPI_COMM_WORLD_RANK$PMI_RANK exec %s init' % program) as out:
         said = until(lambda: (lambda x: x if '3 are inside' in x[2] else None)(live(out))) or live(out)
         t.check('%s: before MPI_Init returns it is said who is in it' % place.flavour,

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """names.py - functions are told by the names that people gave them: C++ with namespaces, templates and lambdas, with debug
-information and without; functions of mpi4py, whose module is stripped. In JSON, in the terminal and in the report."""
+information and without; functions that are inlined, wherever compilers put what they know of them; functions of mpi4py, whose module is
+stripped. In JSON, in the terminal and in the report."""
+import glob
 import html
+import os
 import re
+import shutil
 import subprocess
 
-from trace import FLAVOURS, MPITRACE, Place, Tests
+from trace import FLAVOURS, MPITRACE, PROGRAMS, Place, Tests, shown
 
 # Operation: how its function is shown, what the whole name has.
 CXX = {
@@ -16,6 +20,8 @@ CXX = {
     'MPI_Comm_size': ('Library::Library', 'Library::Library(int&, char**&)'),
 }
 LONG = 'sums::sum_of<>'
+# Of inlined.c, in a function each: line and function.
+INLINED = {'MPI_Bcast': (6, 'inner'), 'MPI_Barrier': (13, 'middle'), 'MPI_Allreduce': (20, 'outer')}
 PYTHON = '''
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
@@ -72,6 +78,33 @@ def cxx(t, place):
             t.check(who + what + ' has them', not missing and not re.search(r'\b_ZN?K?L?\d', text), (missing, text[:3000]))
 
 
+def places(a):
+    return {s['op']: (s['line'], s['function']) for s in a['callsites'] if s['op'] in INLINED}
+
+
+def inlined(t, place):
+    """Beside the program, in files of its own, or in other units; clang leaves out an index that others write."""
+    for compiler, flags in (('gcc', ()), ('gcc', ('-gsplit-dwarf', '-gdwarf-5')), ('gcc', ('-flto',)), ('clang', ()),
+                            ('clang', ('-gsplit-dwarf', '-gdwarf-5'))):
+        if shutil.which(compiler) is None:
+            continue
+        who = '%s, inlined functions, %s: ' % (place.flavour, ' '.join((compiler, *flags)))
+        program = place.dir + '/inlined'
+        subprocess.run(['mpicc.' + place.flavour, '-g', '-O2', *flags, '-o', program, PROGRAMS + '/inlined.c'], check=True, cwd=place.dir,
+                       env=dict(os.environ, OMPI_CC=compiler, MPICH_CC=compiler))
+        place.traced(2, program, name='inlined')
+        t.equal(who + 'each call is in its own', places(place.analysis('inlined')), INLINED)
+        split = glob.glob(place.dir + '/*.dwo')
+        for path in split:
+            os.remove(path)
+        if split:
+            subprocess.run([MPITRACE, 'analyze', place.dir + '/out/inlined.mpic', '-o', place.dir + '/without.mpix'], check=True)
+            t.equal(who + 'without that file lines are known, and who holds them',
+                    places(shown(place.dir + '/without.mpix')), {op: (line, 'outer') for op, (line, _) in INLINED.items()})
+        for path in glob.glob(place.dir + '/out/inlined*'):
+            os.remove(path)
+
+
 def mpi4py(t, place):
     script = place.dir + '/names.py'
     with open(script, 'w') as f:
@@ -101,6 +134,7 @@ def main():
     for flavour in FLAVOURS:
         with Place(flavour) as place:
             cxx(t, place)
+            inlined(t, place)
     if 'openmpi' in FLAVOURS and subprocess.run(['/usr/bin/python3', '-c', 'import mpi4py.MPI'], capture_output=True).returncode == 0:
         with Place('openmpi') as place:
             mpi4py(t, place)

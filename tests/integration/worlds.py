@@ -66,6 +66,8 @@ def one_after_the_other(t, place):
     t.equal('%s: of a stuck run and a good one the good one is analysed, whole' % place.flavour,
             (a['job']['ranks'], a['coverage']['ranks_seen'], [r['state'] for r in a['per_rank']], [w['ranks_seen'] for w in a['worlds'] if not w['analysed']]),
             (2, 2, ['finalized', 'finalized'], [1]))
+    t.check('%s: that the other is left out is said as a number' % place.flavour,
+            any(r.startswith('left out, as of other MPI_COMM_WORLDs of the step: 1 process') for r in a['coverage']['reasons']), a['coverage']['reasons'])
 
 
 def early_death(t, place):

@@ -270,6 +270,32 @@ of_a_late_report_is_told_that_the_trace_is_partial() {
 	same "events were lost" True "$(analysis 0 'a["coverage"]["events_lost"] > 0')"
 }
 
+# One line with TEXT and none with quiet, whoever starts it, and none on standard output.
+told_of() { # TEXT PROGRAM...
+	local text=$1
+	shift
+	for option in on quiet; do
+		as_user srun -w n1 -n2 "--mpitrace=$option" "$@" >"$CASE_DIR/out" 2>"$CASE_DIR/err.$option" || fails "srun $*: $?" || return
+		! grep mpitrace: "$CASE_DIR/out" || fails "it is on standard output" || return
+	done
+	same "lines of $*: $(cat "$CASE_DIR/err.on")" 1 "$(grep -c mpitrace: "$CASE_DIR/err.on")" || return
+	grep -qE "^mpitrace: .*$text.*; ." "$CASE_DIR/err.on" || fails "$(cat "$CASE_DIR/err.on")" || return
+	same "with quiet" "" "$(grep mpitrace: "$CASE_DIR/err.quiet")"
+}
+
+# Whoever starts it gave it another environment, or nothing can be preloaded into it.
+an_mpi_program_that_lost_the_tracer_is_told() {
+	local free=$CASE_DIR/free
+	as_user cp "$RING" "$free" && setcap cap_net_bind_service=ep "$free" || skips "no setcap, or no capabilities of files" || return
+	told_of "nothing is recorded: slurm_ring was started without the LD_PRELOAD of its step" env -u LD_PRELOAD "$RING" 5 || return
+	told_of "nothing is recorded: slurm_ring was started without the MPITRACE_DIR of its step" env -u MPITRACE_DIR "$RING" 5 || return
+	told_of "the trace is partial: " sh -c "[ \$SLURM_PROCID = 0 ] || unset LD_PRELOAD; $RING 5; exit" || return
+	told_of "nothing is recorded: free is set-user-id or has file capabilities" sh -c "$free 5; exit" || return
+	as_user srun -w n1 -n2 --mpitrace env -u LD_PRELOAD sleep 1 >"$CASE_DIR/out" 2>&1 || fails "srun: $?" || return
+	same "of a program without MPI" "" "$(said "$CASE_DIR/out")" || return
+	eventually "an empty spool" spool_is_empty
+}
+
 # Of the size of files, in the program's own shell.
 a_limit_that_leaves_no_room_is_told() {
 	local OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp blocks why
@@ -358,7 +384,7 @@ programs_for_which_a_step_has_no_room_are_told() {
 	said=$(mpitrace analyze "$(step_dir 0)" --json 2>/dev/null | python3 -c '
 import json, re, sys
 reasons = " ".join(json.load(sys.stdin)["coverage"]["reasons"])
-print(sum(map(int, re.findall(r"(\d+) process(?:es)? ran untraced: ", reasons))) + 1 + sum(map(int, re.findall(r"(\d+) process\(es\) belong to other", reasons))))')
+print(sum(map(int, re.findall(r"(\d+) process(?:es)? ran untraced: ", reasons))) + 1 + sum(map(int, re.findall(r"of other MPI_COMM_WORLDs of the step: (\d+) process", reasons))))')
 	same "processes of which something is said" 8 "$said"
 }
 

@@ -338,6 +338,21 @@ what_is_redacted_is_nowhere() {
 	done
 }
 
+# Scripts and launchers hand on some variables, and not those that they do not know.
+what_a_site_forbids_is_forbidden_also_without_its_variables() {
+	as_user mkdir -p tellingname && cp "$RING" "$CASE_DIR/tellingname/ring" || return
+	policy_is <<-END
+		[defaults]
+		level = profile
+		redact = arguments, paths
+	END
+	as_user srun -w n1 -n2 env -u MPITRACE_MODE -u MPITRACE_REDACT "$CASE_DIR/tellingname/ring" 5 >/dev/null 2>&1 || fails "srun: $?" || return
+	eventually "a report" has_report 0 || return
+	same "ranks, single events" "2 0" "$(analysis 0 '"%d %d" % (a["coverage"]["ranks_seen"], a["coverage"]["events"])')" || return
+	everything_in "$(step_dir 0)" >"$CASE_DIR/all"
+	! grep -qaF tellingname "$CASE_DIR/all" || fails "the directory is in it"
+}
+
 results_in_the_central_directory_are_the_users_and_the_readers() {
 	local user dir
 	user=$(stat -c %U "$WORK") dir=$STATE/central/$user

@@ -590,7 +590,7 @@ Test(alert, of_MPI_Init_says_how_many_and_for_how_long)
 	cr_expect_eq(a.time - a.since, 25);
 	cr_expect(
 		strstr(text,
-		       "\"what\":\"in MPI_Init\",\"core_ranks\":1,\"core\":[],\"why\":\"1 of 4 processes have not come "
+		       "\"what\":\"in MPI_Init\",\"core_ranks\":1,\"core\":[],\"why\":\"1 of 4 processes has not come "
 		       "out of MPI_Init for 25 s, and all have called it\"") != NULL,
 		"%s", text);
 	cJSON_Delete(json);

@@ -1,5 +1,6 @@
 /* output.c - the file of a node: it is never another's, holds whole blocks whatever there is room for, and tells what
  * did not reach it; and how a finisher counts such files, and those who left none. */
+#include "base/clock.h"
 #include "collect/finish.h"
 #include "collect/meta.h"
 #include "collect/output.h"
@@ -249,6 +250,24 @@ Test(traces, each_process_that_ran_untraced_is_in_a_number)
 	cr_assert_not_null(strstr(u.whys[u.n - 1].why, "ulimit -f"));
 }
 
+Test(traces, one_that_the_agent_found_is_named_once_and_counted_where_there_is_no_room)
+{
+	struct untraced u;
+	char path[PATH_MAX];
+	untraced_add(dir, 4711, "first\nof two");
+	untraced_add(dir, 4711, "second");
+	untraced_add(dir, 4712, "first\nof two");
+	untraced_read(dir, &u);
+	cr_assert_eq(u.n, 1);
+	cr_expect_eq(u.whys[0].processes, 2);
+	cr_expect(u.whys[0].failed);
+	cr_expect_str_eq(u.whys[0].why, "first?of two");
+	snprintf(path, sizeof(path), "%s/untraced", dir);
+	cr_assert_eq(truncate(path, UNTRACED_BYTES_MAX), 0);
+	untraced_add(dir, 4713, "third");
+	cr_expect_eq(untraced_unsaid(dir), 1);
+}
+
 /* A file of the length of a TiB, in which nothing was ever written. */
 static void make_hole(const char *name)
 {
@@ -264,6 +283,8 @@ Test(traces, holes_in_place_of_what_ran_untraced_come_to_an_end, .timeout = 60)
 	make_hole("untraced");
 	untraced_read(dir, &u);
 	cr_assert_eq(u.n, 0);
+	untraced_add(dir, 4711, "no room for it");
+	cr_assert_eq(untraced_unsaid(dir), 1);
 	make_hole(UNTRACED_UNSAID);
 	untraced_read(dir, &u);
 	cr_assert_eq(u.n, 1);
@@ -286,6 +307,21 @@ static int hang(const char *out)
 	for (;;)
 		pause();
 	return 0;
+}
+
+Test(traces, of_nodes_that_have_said_why_there_is_none_none_is_waited_for, .timeout = 60)
+{
+	struct finish f = {
+		.out = dir, .analyze = end_at_once, .totals = end_at_once, .nodes = 1, .wait_s = 30, .budget_s = 1};
+	struct error e = {""};
+	char path[PATH_MAX];
+	static const char said[] = "n1: 1 process ran untraced: its own reason\n";
+	snprintf(path, sizeof(path), "%s/log.txt", dir);
+	write_file(path, said, sizeof(said) - 1);
+	double began = now_s();
+	finish_run(&f, &e);
+	cr_expect_lt(now_s() - began, 20);
+	cr_expect_eq(access(path, F_OK), 0);
 }
 
 /* Who is traced is waited for by the tracer before its parent: as if it hung in a file system that does not answer. */

@@ -1,0 +1,138 @@
+/* missed.c - see missed.h. A process is looked at again when it is an eighth older, as MPI may be loaded late, and when
+ * it has executed another program. What all that costs is bounded by a share of the time. */
+#include "collect/missed.h"
+#include "collect/foreign.h"
+#include "collect/untraced.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GAP_MAX_NS 1000000000ll
+#define AGE_PART 8
+#define COST_PART 200 /* of the agent's time */
+#define SEEN_MAX 4096
+
+typedef VEC(pid_t) pids;
+
+void missed_begin(struct missed *m, const struct layout *layout, const char *ranks)
+{
+	const char *submit = layout_text(layout, LAYOUT_SUBMIT);
+	uint64_t parent = layout_number(layout, LAYOUT_PARENT, 0);
+	*m = (struct missed){.parent = parent <= INT_MAX ? (pid_t)parent : 0,
+			     .ranks = ranks,
+			     .dir = submit[0] == '/' ? submit : "."};
+}
+
+void missed_done(struct missed *m)
+{
+	vec_done(&m->seen);
+}
+
+int64_t missed_rest_ns(const struct missed *m, int64_t now_ns, int64_t rest_ns)
+{
+	int64_t left_ns = m->next_ns > now_ns ? m->next_ns - now_ns : 0;
+	return m->parent == 0 || left_ns > rest_ns ? rest_ns : left_ns;
+}
+
+static bool is_recorded(const struct process *processes, uint32_t n, pid_t pid)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (!processes[i].closed && !processes[i].gone && processes[i].file->pid == (uint32_t)pid)
+			return true;
+	return false;
+}
+
+/* NULL without memory, or when there are too many. */
+static struct missed_process *find(struct missed *m, pid_t pid, int64_t now_ns)
+{
+	for (size_t i = 0; i < m->seen.n; i++)
+		if (m->seen.at[i].pid == pid)
+			return &m->seen.at[i];
+	struct missed_process *p = m->seen.n < SEEN_MAX ? vec_more(&m->seen) : NULL;
+	if (p != NULL)
+		*p = (struct missed_process){.pid = pid, .seen_ns = now_ns};
+	return p;
+}
+
+static void look_at(struct missed *m, pid_t pid, int64_t now_ns)
+{
+	char why[UNTRACED_WHY_MAX];
+	struct missed_process *p = find(m, pid, now_ns);
+	uint64_t image = process_image(pid);
+	if (p == NULL)
+		return;
+	p->round = m->round;
+	if (image != p->image) {
+		m->changed_ns = now_ns;
+		*p = (struct missed_process){.pid = pid, .image = image, .seen_ns = now_ns, .round = m->round};
+	}
+	if (p->settled || now_ns < p->next_ns)
+		return;
+	enum foreign is = foreign_look(pid, m->dir, why, sizeof(why));
+	p->settled = is != FOREIGN_UNKNOWN;
+	p->next_ns = now_ns + (now_ns - p->seen_ns) / AGE_PART;
+	if (is == FOREIGN_MISSED)
+		untraced_add(m->ranks, pid, why);
+}
+
+/* Each thread has the children that it made. */
+static void add_children(pid_t pid, pids *todo)
+{
+	char path[PATH_MAX];
+	int child;
+	const struct dirent *entry;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *d = opendir(path);
+	while (d != NULL && (entry = readdir(d)) != NULL) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, entry->d_name);
+		FILE *f = entry->d_name[0] != '.' ? fopen(path, "re") : NULL;
+		while (f != NULL && todo->n < SEEN_MAX && fscanf(f, "%d", &child) == 1)
+			(void)vec_push(todo, child);
+		if (f != NULL)
+			fclose(f);
+	}
+	if (d != NULL)
+		closedir(d);
+}
+
+static void forget_gone(struct missed *m)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < m->seen.n; i++)
+		if (m->seen.at[i].round == m->round)
+			m->seen.at[kept++] = m->seen.at[i];
+	m->seen.n = kept;
+}
+
+static int64_t own_ns(void)
+{
+	struct timespec t;
+	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? t.tv_sec * 1000000000ll + t.tv_nsec : 0;
+}
+
+void missed_look(struct missed *m, const struct process *processes, uint32_t n, int64_t now_ns)
+{
+	pids todo = {0};
+	int64_t began_ns = own_ns();
+	if (m->parent == 0 || now_ns < m->next_ns)
+		return;
+	m->changed_ns = m->changed_ns != 0 ? m->changed_ns : now_ns;
+	m->round++;
+	add_children(m->parent, &todo);
+	for (size_t i = 0; i < todo.n; i++) {
+		pid_t pid = todo.at[i];
+		if (pid == getpid() || is_recorded(processes, n, pid))
+			continue;
+		look_at(m, pid, now_ns);
+		add_children(pid, &todo);
+	}
+	vec_done(&todo);
+	forget_gone(m);
+	int64_t gap_ns = (now_ns - m->changed_ns) / AGE_PART, cost_ns = (own_ns() - began_ns) * COST_PART;
+	gap_ns = gap_ns < MISSED_GAP_NS ? MISSED_GAP_NS : gap_ns > GAP_MAX_NS ? GAP_MAX_NS : gap_ns;
+	m->next_ns = now_ns + (gap_ns > cost_ns ? gap_ns : cost_ns);
+}
