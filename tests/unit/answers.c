@@ -1,5 +1,5 @@
-/* answers.c - who delays whom, is it the network, would more nodes help: true of each kind of run, and "not known" where
- * one run cannot tell. */
+/* answers.c - who delays whom, is it the network, would more nodes help: true of each kind of run, and "not known"
+ * where one run cannot tell. */
 #include "reports/text/answers.h"
 
 #include <criterion/criterion.h>
