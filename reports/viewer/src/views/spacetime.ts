@@ -177,7 +177,8 @@ class SpaceTime implements ViewInstance {
   }
 
   pictureSize(): { width: number; height: number } {
-    return { width: this.sides.clientWidth, height: this.sides.clientHeight };
+    const { clientWidth, clientHeight } = this.stage;
+    return { width: clientWidth * this.runs.length, height: clientHeight };
   }
 
   /** For files; what is on the page is laid out anew behind it. */
