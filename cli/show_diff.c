@@ -5,6 +5,9 @@
 #include "base/units.h"
 #include "cli/print.h"
 #include "cli/show.h"
+#include "cli/show_text.h"
+#include "format/issues.h"
+#include "reports/text/changed.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -82,6 +85,14 @@ static void put_smallest(const cJSON *region, double a)
 	puts(".");
 }
 
+static void put_changed(const cJSON *diff)
+{
+	char text[CHANGED_TEXT];
+	changed_text(diff, fmt_plain, text);
+	if (text[0] != '\0')
+		show_words(text, 0, 0);
+}
+
 static void put_verdict(const cJSON *diff)
 {
 	const cJSON *region = json_first(diff, "time");
@@ -98,6 +109,7 @@ static void put_verdict(const cJSON *diff)
 	else
 		printf(", %s (p = %.2g).\n",
 		       cJSON_IsTrue(json_item(region, "significant")) ? "beyond noise" : "within noise", p);
+	put_changed(diff);
 	put_smallest(region, a);
 	printf("Noise: %s.\n", json_text(json_item(diff, "noise"), "method", "not known"));
 	for (const cJSON *v = json_first(diff, "notes"); v != NULL; v = v->next) {
@@ -281,12 +293,18 @@ static void put_waits(const cJSON *diff)
 
 /* ---- issues, scaling ---- */
 
+static const char *issue_name(const cJSON *row)
+{
+	const char *kind = json_text(row, "issue", "?"), *phrase = issue_phrase(kind);
+	return phrase != NULL ? phrase : kind;
+}
+
 static void put_issue_list(const cJSON *issues, const char *member, const char *word)
 {
 	for (const cJSON *v = json_first(issues, member); v != NULL; v = v->next) {
 		double change = json_number_or(v, "change_s", 0);
 		printf("  %-8s", word);
-		put_plain(stdout, json_text(v, "issue", "?"), 60);
+		put_plain(stdout, issue_name(v), 60);
 		if (change != 0)
 			printf(" (%s lost)", change_text(change).s);
 		putchar('\n');
@@ -299,7 +317,7 @@ static void put_unknown_issues(const cJSON *issues)
 	const char *before = "  Only one side can show (the other has no single calls): ";
 	for (const cJSON *v = json_first(issues, "unknown"); v != NULL; v = v->next) {
 		fputs(before, stdout);
-		put_plain(stdout, json_text(v, "issue", "?"), 60);
+		put_plain(stdout, issue_name(v), 60);
 		before = ", ";
 	}
 	if (json_count(issues, "unknown") > 0)

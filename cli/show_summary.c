@@ -3,6 +3,7 @@
 #include "cli/print.h"
 #include "cli/show.h"
 #include "cli/show_text.h"
+#include "reports/text/answers.h"
 #include "reports/text/waits_bound.h"
 #include "reports/text/without_waits.h"
 #include "reports/text/drift.h"
@@ -49,6 +50,18 @@ static void put_job(const cJSON *a, const struct mpix_info *info)
 		put_plain(stdout, json_text(job, "policy", ""), 1000);
 	}
 	puts("\n");
+}
+
+static void put_answers(const cJSON *a)
+{
+	struct answer answers[ANSWERS];
+	answers_of(a, fmt_plain, answers);
+	for (int i = 0; i < ANSWERS; i++) {
+		if (answers[i].text[0] == '\0')
+			continue;
+		printf("%-12s", answers[i].label);
+		show_words(answers[i].text, 12, 12);
+	}
 }
 
 /* As the page's figures. */
@@ -299,6 +312,8 @@ void show_summary(const cJSON *a, const struct mpix_info *info, const char *path
 	const cJSON *summary = json_item(a, "summary");
 	put_job(a, info);
 	show_verdict(a);
+	if (show_has_events(a))
+		put_answers(a);
 	put_shares(a);
 	put_efficiency(a);
 	put_processor_wait(a);

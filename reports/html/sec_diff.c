@@ -2,7 +2,9 @@
  * postproc/compare/, beside
  * the analysis.  Out: the run as a whole, what lies in the way of comparing, call sites and waiting that changed
  * most, scaling. */
+#include "format/issues.h"
 #include "reports/html/section.h"
+#include "reports/text/changed.h"
 
 #include <math.h>
 #include <string.h>
@@ -134,6 +136,11 @@ static void write_notes(struct page *p)
 
 static void write_whole(struct page *p)
 {
+	char changed[CHANGED_TEXT];
+	changed_text(p->model->diff, fmt_words, changed);
+	put(p, "<p>");
+	put_text(p, changed, SENTENCE_CHARS);
+	put(p, "</p>\n");
 	open_table(p, is_a_rank(p) ? "The whole run, mean of ranks" : "The whole run, total over ranks", "time");
 	for (const cJSON *v = json_first(p->model->diff, "time"); v != NULL; v = v->next) {
 		const char *metric = json_text(v, "metric", "?");
@@ -232,7 +239,8 @@ static void write_issue_list(struct page *p, const char *member, const char *phr
 	     v = v->next) {
 		put(p, "%s%s", n == 0 ? "<p>" : ", ", n == 0 ? phrase : "");
 		n++;
-		put_words(p, json_text(v, "issue", "?"));
+		const char *kind = json_text(v, "issue", "?"), *name = issue_phrase(kind);
+		put_words(p, name != NULL ? name : kind);
 	}
 	if (n > 0)
 		put(p, ".</p>\n");

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { exported } from './views.mjs';
 
 const RULES = 'P(0,*) -> P(*,*);';
 const THESIS = '0:E=0:S:1:1; 1:E=0:R:0:1; 1:E=1:R:2:2; 2:E=0:S:1:2;\n';
@@ -205,8 +206,8 @@ async function testSpaceBeside(browser, t) {
   await t.check('two runs side by side: a second file, each with its own epochs, at one scale', async () => {
     await show(page, t, one);
     const before = (await t.drawn(page)).spaceEpochs;
-    await page.locator('.spacetime label', { hasText: 'two runs' }).locator('input').check();
-    await page.setInputFiles('.spacetime input[aria-label="Second run"]', two);
+    await page.locator('.spacetime label', { hasText: 'more runs' }).locator('input').check();
+    await page.setInputFiles('.spacetime .empty input[aria-label="Second run"]', two);
     await page.waitForFunction(() => globalThis.mpitrace.drawn.besideEvents > 0);
     await t.settled(page);
     const d = await t.drawn(page);
@@ -223,7 +224,7 @@ async function testSpaceBeside(browser, t) {
     t.same(whole.besideStep, whole.spaceStep, 'scale of the whole runs');
     await page.keyboard.press('n');
     await t.settled(page);
-    t.same(await page.locator('.space-name b').textContent(), 'space16.mpix', 'name');
+    t.same(await page.locator('.space-name b').nth(1).textContent(), 'space16.mpix', 'name');
     await t.shot(page, 'spacetime-two');
   });
   await t.check('they scroll and zoom together, from either', async () => {
@@ -298,6 +299,79 @@ async function testSpaceBeside(browser, t) {
     await page.waitForSelector('.spacetime .space-side .empty');
     const text = await page.textContent('.spacetime .space-side .empty');
     t.truth(/It was beside space16\.mpix/.test(text), text);
+  });
+  await page.close();
+}
+
+/** Names of the runs that are shown, with their keys. */
+const runsOf = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('.space-name:not([hidden])')].map((x) => {
+      const key = x.querySelector('.space-key');
+      return [key.textContent, x.querySelector('b').textContent, key.style.borderStyle, key.style.borderColor];
+    }),
+  );
+
+async function testSpaceRuns(browser, t) {
+  const page = await t.newPage(browser, { acceptDownloads: true });
+  const [one, two, three] = [
+    t.make('runs8.mpix', 4, 2, 3),
+    t.make('runs16.mpix', 4, 4, 3),
+    t.make('runs4.mpix', 2, 2, 3),
+  ];
+  const add = async (file, n) => {
+    await page
+      .locator('.spacetime input[aria-label="Second run"]:visible, .space-runs label.choose:visible input')
+      .first()
+      .setInputFiles(file);
+    await page.waitForFunction((k) => globalThis.mpitrace.drawn.besides?.[k - 1]?.besideEvents > 0, n);
+    await t.settled(page);
+  };
+  await t.check('three runs stand beside each other, each with a letter, a colour and a line of its own', async () => {
+    await show(page, t, one);
+    await page.locator('.spacetime label', { hasText: 'more runs' }).locator('input').check();
+    await add(two, 1);
+    await add(three, 2);
+    const runs = await runsOf(page);
+    t.same(
+      runs.map(([key, name]) => `${key} ${name}`),
+      ['A runs8.mpix', 'B runs16.mpix', 'C runs4.mpix'],
+      'names',
+    );
+    for (const i of [2, 3]) t.same(new Set(runs.map((x) => x[i])).size, 3, 'told apart');
+    const { besides, spaceStep } = await t.drawn(page);
+    t.same(
+      besides.map((x) => [x.besideLines, x.besideStep]),
+      [
+        [16, spaceStep],
+        [4, spaceStep],
+      ],
+      'lines, scale',
+    );
+    await t.shot(page, 'spacetime-three');
+  });
+  await t.check('files of the view have all of them, by name', async () => {
+    const [head, ...lines] = String((await exported(page, t, 'csv')).bytes)
+      .split('\n')
+      .filter((x) => !x.startsWith('#'));
+    t.truth(head.startsWith('run,'), head);
+    for (const name of ['runs8.mpix', 'runs16.mpix', 'runs4.mpix'])
+      t.truth(
+        lines.some((x) => x.startsWith(`${name},`)),
+        name,
+      );
+    const svg = String((await exported(page, t, 'svg')).bytes);
+    for (const name of ['A  runs8.mpix', 'B  runs16.mpix', 'C  runs4.mpix']) t.truth(svg.includes(name), name);
+  });
+  await t.check('one is closed, the others stay; the address has their names', async () => {
+    await page.click('button[aria-label="Close runs16.mpix"], button[title="Close runs16.mpix"]');
+    await t.settled(page);
+    t.same(
+      (await runsOf(page)).map((x) => x.slice(0, 2).join(' ')),
+      ['A runs8.mpix', 'B runs4.mpix'],
+      'names',
+    );
+    await page.waitForFunction(() => /spacetime\.runs=runs4\.mpix/.test(location.hash));
   });
   await page.close();
 }
@@ -406,6 +480,7 @@ export const SPACE_CLAIMS = [
   testSpaceFilters,
   testSpaceOpens,
   testSpaceBeside,
+  testSpaceRuns,
   testSpaceZoom,
   testSpaceSizes,
 ];

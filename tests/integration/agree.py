@@ -123,6 +123,20 @@ def head(page, text):
     return wrong
 
 
+ANSWERS = (('Who delays', 'Who delays whom?'), ('Network', 'Is it the network?'), ('More nodes', 'Would more nodes help?'))
+
+
+def answers(page, text):
+    """The same words to the same questions."""
+    wrong = []
+    for label, question in ANSWERS:
+        there = re.search(rf'<dt>{re.escape(question)}</dt><dd>(.*?)</dd>', page, re.S)
+        here = re.search(rf'^{label} +(\S.*(?:\n {{12}}\S.*)*)$', text, re.M)
+        pair = (here and ' '.join(here[1].split()), there and plain(there[1]))
+        wrong += [('answers', *pair)] if pair[0] != pair[1] else []
+    return wrong
+
+
 def issues(page, text):
     """As many, in the same order, with the same losses."""
     there = re.findall(r'<article class="card">(.*?)</article>', page, re.S)
@@ -141,7 +155,7 @@ def shares(where, text):
 def errors(page, text):
     """Where the two differ; [] if nowhere."""
     body = re.sub(r'<(style|title)>.*?</\1>', '', page, flags=re.S)
-    return (head(page, text) + operations(page, text) + states(page, text) + sites(page, text) + tables(page, text) + issues(page, text) + seen(page, text) +
+    return (head(page, text) + answers(page, text) + operations(page, text) + states(page, text) + sites(page, text) + tables(page, text) + issues(page, text) + seen(page, text) +
             shares('page', plain(body)) + shares('terminal', text))
 
 

@@ -174,7 +174,7 @@ def parts(t, place, whole):
     t.equal('no single calls: an issue that needs them is neither new nor gone', [{k: [i['issue'] for i in v] for k, v in d.items() if v} for d in (back, forth)],
             [{'gone': ['load_imbalance'], 'unknown': ['deadlock']}, {'new': ['load_imbalance'], 'unknown': ['deadlock']}])
     said = text(place.dir + '/profile.json', place.dir + '/issues.json')
-    t.check('no single calls: the text says so, and no gain or loss of it', 'Only one side can show (the other has no single calls): deadlock\n' in said and '  new     load_imbalance (+2' in said, said)
+    t.check('no single calls: the text says so, and no gain or loss of it', 'Only one side can show (the other has no single calls): ranks in a deadlock\n' in said and '  new     uneven work between ranks (+2' in said, said)
     html = place.dir + '/unknown.html' # of traces, as a page carries one
     subprocess.run([MPITRACE, 'diff', place.dir + '/profile.json', whole[0], '--html', html])
     with open(html, encoding='utf-8') as f:

@@ -22,6 +22,7 @@ import { readAddress, writeAddress } from './model/address';
 import type { Thing } from './model/picked';
 import { Store, initialState } from './model/state';
 import type { State, ViewState } from './model/state';
+import { RUNS_MAX } from './layout/run_keys';
 import { VIEWS, keyOfView, viewOfKey } from './views/list';
 import { showLive } from './views/live';
 import type { App, ViewInstance } from './views/view';
@@ -75,14 +76,13 @@ class Page {
   private readonly context: Context;
   private chain: Chain | null = null;
   private followedFrom = ''; // the call that a message was followed from
-  private second: Session | null = null; // to compare with
+  private others: readonly Session[] = []; // to compare with
   private thing: Thing | null = null;
   private collective: Thing | null = null;
   private followed = '';
   private readonly progress = new Progress();
   private readonly lookAtProgress = (): void => {
-    const sessions = this.second ? [this.session, this.second] : [this.session];
-    if (!this.leaves.signal.aborted) this.progress.look(this.store.state.view, sessions);
+    if (!this.leaves.signal.aborted) this.progress.look(this.store.state.view, [this.session, ...this.others]);
   };
   private readonly redraw = onceAPicture(() => {
     if (!this.leaves.signal.aborted) this.update();
@@ -100,8 +100,9 @@ class Page {
     this.app = {
       session,
       store: this.store,
-      other: () => this.second,
+      others: () => this.others,
       openOther: (file) => void this.openOther(new FileSource(file, file.name)),
+      closeOther: (other) => this.closeOther(other),
       theme,
       tooltip,
       drawn: {},
@@ -148,7 +149,7 @@ class Page {
     if (issue) this.panel.openIssue(Number(issue[1]));
     document.title = `${document.querySelector('h1')?.textContent ?? 'trace'} – mpitrace`;
     const { store } = this;
-    const busy = () => session.busy + (this.second?.busy ?? 0);
+    const busy = () => [session, ...this.others].reduce((n, x) => n + x.busy, 0);
     const shown = () => this.instances.get(store.state.view);
     const sheet = () => shown()?.sheet();
     const paint = (...on: Parameters<NonNullable<ViewInstance['paint']>>) => shown()?.paint?.(...on);
@@ -164,29 +165,44 @@ class Page {
     this.panel.destroy();
     for (const instance of this.instances.values()) instance.destroy();
     this.session.close();
-    this.second?.close();
+    for (const other of this.others) other.close();
   }
 
-  /** A second run; the one that was open stays open if this cannot be. */
-  async openOther(source: Source): Promise<void> {
+  /** A run more where several are shown, else in place of the first; what was open stays open if this cannot be. */
+  async openOther(source: Source, isMore = this.store.state.view === 'spacetime'): Promise<void> {
+    if (isMore && this.others.length >= RUNS_MAX - 1)
+      return this.app.fail(`${source.name}: ${RUNS_MAX} runs are shown at most; close one first.`);
     try {
       const session = await Session.open(source, await workerCode());
       if (this.leaves.signal.aborted) return session.close();
-      const before = this.second;
-      this.second = session;
+      const before = isMore ? [] : this.others.slice(0, 1);
+      this.others = isMore ? [...this.others, session] : [session, ...this.others.slice(1)];
       session.watch = this.lookAtProgress;
       const { other, otherBytes } = this.store.of('compare');
-      if (other === source.name && otherBytes !== source.bytes)
+      if (this.others[0] === session && other === source.name && otherBytes !== source.bytes)
         this.app.fail(
           `${other} is not the file it was compared with before: that had ${Number(otherBytes)} bytes, this ${source.bytes}.`,
         );
-      this.store.setView('compare', { other: source.name, otherBytes: source.bytes });
+      if (this.others[0] === session) this.store.setView('compare', { other: source.name, otherBytes: source.bytes });
+      this.tellOthers();
       if (!this.showsTwo()) this.store.set({ view: 'compare' });
       this.redraw();
-      requestAnimationFrame(() => before?.close());
+      requestAnimationFrame(() => before.forEach((x) => x.close()));
     } catch (error) {
       this.app.fail(new Error(`${source.name}: ${message(error)}`));
     }
+  }
+
+  private closeOther(other: Session): void {
+    this.others = this.others.filter((x) => x !== other);
+    this.tellOthers();
+    this.redraw();
+    requestAnimationFrame(() => other.close());
+  }
+
+  /** So that the address tells which files to open again. */
+  private tellOthers(): void {
+    this.store.setView('spacetime', { runs: this.others.map((x) => x.name), besideRun: 0, besideEvent: '' });
   }
 
   private showsTwo(): boolean {
@@ -226,7 +242,7 @@ class Page {
       name: `${file}-${view}`,
       sheet: () => instance.sheet(),
       paint: instance.paint && ((g, width, height) => instance.paint!(g, width, height)),
-      size: { width: stage.clientWidth, height: stage.clientHeight },
+      size: instance.pictureSize?.() ?? { width: stage.clientWidth, height: stage.clientHeight },
       about: { trace: this.session.name, view, from_ns: from, to_ns: to, ranks: [...selected], filter: filterText },
     };
   }
@@ -512,15 +528,15 @@ function acceptDrops(): void {
   });
 }
 
-async function openSecond(name: string): Promise<void> {
+async function openOther(name: string): Promise<void> {
   const source = await openUrl(new URL(name, location.href));
-  if (source) await shown?.openOther(source);
+  if (source) await shown?.openOther(source, true);
   else refuse(`There is no ${name} on this server.`);
 }
 
 async function boot(): Promise<void> {
   const words = new URLSearchParams(location.search);
-  const [asked, other] = [words.get('src'), words.get('other')];
+  const [asked, others] = [words.get('src'), words.getAll('other')];
   if (words.has('live') && location.protocol.startsWith('http'))
     return showLive(page, { tooltip, theme, announce: (text) => (voice.textContent = text) });
   acceptDrops();
@@ -533,7 +549,7 @@ async function boot(): Promise<void> {
   try {
     const source = await openUrl(new URL(asked ?? 'trace.mpix', location.href));
     if (source) await open(source);
-    if (source && other) await openSecond(other);
+    for (const other of source ? others : []) await openOther(other);
     if (source) return;
     start(asked ? `There is no ${asked} on this server.` : null);
   } catch (error) {

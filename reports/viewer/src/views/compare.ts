@@ -90,8 +90,8 @@ class Compare implements ViewInstance {
 
   /** With another run than before, or none. */
   private begin(): void {
-    const { session, other, openOther } = this.app;
-    const second = other();
+    const { session, others, openOther } = this.app;
+    const second = others()[0];
     if (!second) {
       this.sides = null;
       fill(this.host, chooser(session.name, openOther, this.state()));
@@ -125,7 +125,7 @@ class Compare implements ViewInstance {
   }
 
   update(): void {
-    if (this.app.other() !== (this.sides?.[1].session ?? null)) this.begin();
+    if (this.app.others()[0] !== this.sides?.[1].session) this.begin();
     if (!this.sides) return;
     this.align.put(this.state().align);
     this.site.put(String(this.siteShown()));
@@ -444,8 +444,8 @@ class Compare implements ViewInstance {
   }
 
   sheet(): Sheet {
-    const { session, other } = this.app;
-    const second = other();
+    const { session, others } = this.app;
+    const second = others()[0];
     const columns = ['what', 'name', 'a', 'b', 'b_less_a'].map((name) => ({ name, title: name.replaceAll('_', ' ') }));
     const rows: Cell[][] = [];
     for (const d of second ? differences(session, second) : [])

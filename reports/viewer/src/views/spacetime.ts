@@ -5,17 +5,21 @@ import { needsAll } from '../draw/only_totals';
 import { Seen } from '../layout/spacetime';
 import { zoomMax } from '../layout/spacetime_frame';
 import type { Counts } from '../layout/spacetime_frame';
+import { RUN_KEYS } from '../layout/run_keys';
 import { neighbourOf, otherEnd } from '../layout/spacetime_pick';
 import { shownIn, shownInWords } from '../layout/spacetime_shown';
 import { SECTION_MAX } from '../model/section';
 import type { SectionQuery } from '../model/section';
 import type { Sheet } from '../model/sheet';
-import { Beside, most } from './spacetime_beside';
+import { Adder, Beside, most, nameLine } from './spacetime_beside';
+import type { Actions } from './spacetime_beside';
+import { paintRuns } from './spacetime_picture';
+import type { Picture } from './spacetime_picture';
 import { Controls } from './spacetime_controls';
 import { SpacePanel } from './spacetime_panel';
 import { Pointer } from './spacetime_pointer';
 import { Run } from './spacetime_run';
-import { spaceSheet } from './spacetime_sheet';
+import { sheetOfRuns, spaceSheet } from './spacetime_sheet';
 import { FIRST_STATE, ID } from './spacetime_state';
 import type { SpaceState } from './spacetime_state';
 import { Zooming } from './spacetime_zoom';
@@ -36,7 +40,10 @@ class SpaceTime implements ViewInstance {
   private readonly shown = h('button', { type: 'button', class: 'space-shown', onclick: () => this.zooming.fit() });
   private readonly stage = h('div', { class: 'stage' }, this.canvas, this.shown);
   private readonly title = h('p', { class: 'space-name', hidden: true });
-  private readonly beside: Beside;
+  private readonly sides = h('div', { class: 'space-runs' });
+  private readonly adder: Adder;
+  private readonly act: Actions;
+  private besides: Beside[] = [];
   private readonly controls: Controls;
   private readonly panel: SpacePanel;
 
@@ -70,17 +77,19 @@ class SpaceTime implements ViewInstance {
       area: (x1: number, y1: number, x2: number, y2: number) => zooming.area(x1, y1, x2, y2),
       wheel: (x: number, y: number, factor: number, across: boolean) => zooming.wheel(x, y, factor, across),
     };
-    this.beside = new Beside(app, {
+    this.adder = new Adder(app);
+    this.act = {
       ...follow,
       hover: (run, canvas, x, y) => this.hover(run, canvas, x, y),
       pick: (run, event) => this.click(run, event),
       key: (run, e) => this.key(run, e),
-    });
+    };
+    this.sides.append(this.side(), this.adder.element);
     host.append(
       this.controls.element,
       ...needsAll(app.session),
       this.controls.note,
-      h('div', { class: 'space-body' }, this.side(), this.beside.element, this.panel.element),
+      h('div', { class: 'space-body' }, this.sides, this.panel.element),
     );
     new Pointer(this.canvas, this.stage, {
       hover: (x, y) => this.hover(this.run, this.canvas, x, y),
@@ -91,14 +100,14 @@ class SpaceTime implements ViewInstance {
     this.canvas.addEventListener('keydown', (e) => this.key(this.run, e));
   }
 
-  /** Its name stands above it only where there are two. */
+  /** Its name stands above it only where there are several. */
   private side(): HTMLElement {
-    this.title.textContent = this.app.session.name;
+    this.title.append(...nameLine(RUN_KEYS[0]!, this.app.session.name), this.adder.more);
     return h('div', { class: 'space-side' }, this.title, this.stage);
   }
 
   destroy(): void {
-    this.beside.destroy();
+    for (const beside of this.besides) beside.destroy();
     this.run.giveUp();
     this.host.replaceChildren();
   }
@@ -131,31 +140,57 @@ class SpaceTime implements ViewInstance {
     run.check();
     if (run.arrange(s)) this.app.announce(run.note);
     this.follow();
-    this.beside.prepare(s, this.query());
+    this.keepBesides(s);
     this.title.hidden = !s.beside;
     // before the canvas is measured: it takes room
     if (run.diagram && this.controls.note.textContent !== run.note) this.controls.note.textContent = run.note;
     const { g, width, height } = paper(this.canvas);
-    this.paint(g, width, height);
-    this.beside.draw(s, this.counts());
+    const begin = performance.now();
+    if (this.run.paint(g, width, height, s, this.counts())) this.app.drawn.spacePaintMs = performance.now() - begin;
+    const drawn = this.besides.map((beside) => beside.draw(s, this.counts()));
+    Object.assign(this.app.drawn, drawn[0], { besides: drawn });
     this.tell();
   }
 
-  private counts(): Counts {
-    return most(this.run.diagram ?? { lines: 1, levels: 1, digits: 1 }, this.beside.counts);
+  /** One for each further run, in their order. */
+  private keepBesides(s: SpaceState): void {
+    const others = s.beside ? this.app.others() : [];
+    for (const beside of this.besides) if (!others.includes(beside.run.session)) beside.destroy();
+    const known = new Map(this.besides.map((beside) => [beside.run.session, beside]));
+    this.besides = others.map((session) => known.get(session) ?? new Beside(this.app, session, this.act));
+    for (const { element } of this.besides) if (!element.isConnected) this.adder.element.before(element);
+    this.besides.forEach((beside, k) => beside.prepare(s, this.query(), k));
+    this.adder.put(s);
   }
 
+  private counts(): Counts {
+    const none: Counts = { lines: 1, levels: 1, digits: 1 };
+    return this.runs.reduce<Counts>((all, run) => most(all, run.diagram), none);
+  }
+
+  private get runs(): Run[] {
+    return [this.run, ...this.besides.map((beside) => beside.run)];
+  }
+
+  private picture(): Picture {
+    return { runs: this.runs, state: this.state(), counts: this.counts(), theme: this.app.theme() };
+  }
+
+  pictureSize(): { width: number; height: number } {
+    const { clientWidth, clientHeight } = this.stage;
+    return { width: clientWidth * this.runs.length, height: clientHeight };
+  }
+
+  /** For files; what is on the page is laid out anew behind it. */
   paint(g: CanvasRenderingContext2D, width: number, height: number): void {
-    const begin = performance.now();
-    if (this.run.paint(g, width, height, this.state(), this.counts()))
-      this.app.drawn.spacePaintMs = performance.now() - begin;
+    paintRuns(g, width, height, this.picture());
+    this.app.redraw();
   }
 
   private tell(): void {
     const { section, diagram, frame, picked } = this.run;
     if (!section || !diagram || !frame) return;
     const s = this.state();
-    const { run: second } = this.beside;
     this.controls.put(s, {
       zoom: frame.zoom,
       zoomMax: zoomMax(this.counts().levels, frame.length),
@@ -167,7 +202,10 @@ class SpaceTime implements ViewInstance {
     const words = shownInWords(shown, diagram);
     this.shown.hidden = words === '';
     if (words !== '') this.shown.textContent = `${words} · whole run: Home`;
-    this.panel.put(second?.section ? [this.run, second] : [this.run], s.budget);
+    this.panel.put(
+      this.runs.filter((run) => run.section),
+      s.budget,
+    );
     Object.assign(this.app.drawn, {
       spaceEvents: diagram.drawn,
       spaceSeen: diagram.seen.reduce((n, x) => n + Number(x !== Seen.Hidden), 0),
@@ -224,7 +262,11 @@ class SpaceTime implements ViewInstance {
     if (!run.section) return;
     const name = run.nameOf(event);
     const isFirst = run === this.run;
-    app.store.setView(ID, isFirst ? { event: name, besideEvent: '' } : { event: '', besideEvent: name });
+    const besideRun = Math.max(
+      0,
+      this.besides.findIndex((beside) => beside.run === run),
+    );
+    app.store.setView(ID, { besideRun, event: isFirst ? name : '', besideEvent: isFirst ? '' : name });
     app.store.set({ picked: isFirst && event >= 0 ? run.refOf(event) : '' });
     if (!isFirst) this.run.picked = -1;
     run.picked = event;
@@ -294,9 +336,11 @@ class SpaceTime implements ViewInstance {
   }
 
   sheet(): Sheet {
-    const { section, diagram, names } = this.run;
-    const verdict = (k: number) => this.run.judged(k);
-    return spaceSheet(section, diagram, names, verdict, this.controls.note.textContent ?? '');
+    const sheets = this.runs.map((run): [string, Sheet] => {
+      const { section, diagram, names } = run;
+      return [run.session.name, spaceSheet(section, diagram, names, (k) => run.judged(k), run.note)];
+    });
+    return sheetOfRuns(sheets);
   }
 }
 

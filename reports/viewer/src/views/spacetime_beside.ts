@@ -1,6 +1,9 @@
-// spacetime_beside.ts - the second run beside the first in the space-time view: its own events, epochs, verdicts and lines, under the same filters, at
-// the same scale and scrolled with it. In: the run that is open to compare with.  Out: a canvas with the name of the run above it.
+// spacetime_beside.ts - a further run beside the first in the space-time view: its own events, epochs, verdicts and lines, under the same filters, at
+// the same scale and scrolled with it. In: a run that is open to compare with.  Out: a canvas with key and name of the run above it.
 import { fill, h, paper } from '../draw/dom';
+import { button } from '../draw/tools';
+import { RUNS_MAX, RUN_KEYS } from '../layout/run_keys';
+import type { RunKey } from '../layout/run_keys';
 import type { Counts } from '../layout/spacetime_frame';
 import type { SectionQuery } from '../model/section';
 import type { Session } from '../work/session';
@@ -10,8 +13,7 @@ import { Pointer } from './spacetime_pointer';
 import type { Actions as PointerActions } from './spacetime_pointer';
 import type { App } from './view';
 
-const ASKER = 'spacetime beside';
-const HELP = 'Space-time diagram of the second run: it moves with the first one, and has the same keys.';
+const HELP = 'Space-time diagram of a further run: it moves with the first one, and has the same keys.';
 
 /** What both runs need room for: at one scale a place in one is the same place in the other. */
 export function most(a: Counts, b: Counts | null): Counts {
@@ -26,62 +28,86 @@ export interface Actions extends Pick<PointerActions, 'move' | 'wheel' | 'area'>
   key(run: Run, e: KeyboardEvent): void;
 }
 
-export class Beside {
+/** Its key and its name, as they stand above a run. */
+export function nameLine(key: RunKey, name: string): HTMLElement[] {
+  const letter = h('span', { class: 'space-key' }, key.letter);
+  letter.style.border = `3px ${key.line} ${key.color}`;
+  return [letter, h('b', {}, name)];
+}
+
+/** Opens a run more. */
+export class Adder {
   readonly element = h('div', { class: 'space-side', hidden: true });
+  readonly more = h('label', { class: 'choose', hidden: true }, 'add a run', this.input());
+  private readonly words = h('p', {});
+
+  constructor(private readonly app: App) {
+    fill(
+      this.element,
+      h('div', { class: 'empty' }, this.words, h('label', { class: 'choose' }, 'choose the second run', this.input())),
+    );
+  }
+
+  private input(): HTMLInputElement {
+    const input: HTMLInputElement = h('input', {
+      type: 'file',
+      accept: '.mpix',
+      'aria-label': 'Second run',
+      onchange: () => input.files?.[0] && this.app.openOther(input.files[0]),
+    });
+    return input;
+  }
+
+  put(s: SpaceState): void {
+    const n = this.app.others().length;
+    this.element.hidden = !s.beside || n > 0;
+    this.more.hidden = !s.beside || n === 0 || n >= RUNS_MAX - 1;
+    const before = s.runs.join(', ');
+    this.words.textContent =
+      before === ''
+        ? 'Drop a second .mpix here, or'
+        : `It was beside ${before}: drop ${s.runs.length > 1 ? 'those' : 'that one'} here again, or`;
+  }
+}
+
+export class Beside {
+  readonly element: HTMLElement;
+  readonly run: Run;
   private readonly canvas = h('canvas', { class: 'layer', tabindex: 0, role: 'application', 'aria-label': HELP });
   private readonly stage = h('div', { class: 'stage' }, this.canvas);
-  private readonly title = h('b', {});
+  private readonly title = h('span', {});
   private readonly note = h('span', { class: 'note', role: 'status' });
-  private shown = ''; // what the element holds
-  private own: Run | null = null;
+  private named = -1;
 
   constructor(
     private readonly app: App,
+    session: Session,
     act: Actions,
   ) {
     const { move, wheel, area } = act;
-    new Pointer(this.canvas, this.stage, {
+    this.run = new Run(app, session, 'spacetime beside', (counting) => this.came(counting));
+    const { run, canvas } = this;
+    const close = button('×', `Close ${session.name}`, () => app.closeOther(session));
+    this.element = h(
+      'div',
+      { class: 'space-side' },
+      h('p', { class: 'space-name' }, this.title, ' ', this.note, close),
+      this.stage,
+    );
+    new Pointer(canvas, this.stage, {
       move,
       wheel,
       area,
-      hover: (x, y) => this.own && act.hover(this.own, this.canvas, x, y),
+      hover: (x, y) => act.hover(run, canvas, x, y),
       leave: () => app.tooltip.hide(),
-      click: (x, y) => this.own && act.pick(this.own, this.own.at(x, y)),
+      click: (x, y) => act.pick(run, run.at(x, y)),
     });
-    this.canvas.addEventListener('keydown', (e) => this.own && act.key(this.own, e));
+    canvas.addEventListener('keydown', (e) => act.key(run, e));
   }
 
   destroy(): void {
-    this.own?.giveUp();
-  }
-
-  /** Null: nothing is drawn beside the first. */
-  get run(): Run | null {
-    return this.element.hidden ? null : this.own;
-  }
-
-  get counts(): Counts | null {
-    return this.run?.diagram ?? null;
-  }
-
-  /** Ask for it and arrange it. */
-  prepare(s: SpaceState, query: SectionQuery): void {
-    this.element.hidden = !s.beside;
-    const other = s.beside ? this.app.other() : null;
-    if (other !== (this.own?.session ?? null)) this.begin(other);
-    this.fillIn(s.beside);
-    const { own } = this;
-    if (!own) return;
-    own.ask(query);
-    own.check();
-    own.arrange(s);
-    if (own.section) own.picked = own.find(s.besideEvent);
-    if (own.diagram && this.note.textContent !== own.note) this.note.textContent = own.note;
-  }
-
-  private begin(other: Session | null): void {
-    this.own?.giveUp();
-    this.own = other && new Run(this.app, other, ASKER, (counting) => this.came(counting));
+    this.run.giveUp();
+    this.element.remove();
   }
 
   private came(counting: string): void {
@@ -89,43 +115,25 @@ export class Beside {
     else this.app.redraw();
   }
 
-  private fillIn(isOn: boolean): void {
-    const name = this.own?.session.name;
-    const key = !isOn ? '' : (name ?? 'none');
-    if (key === this.shown) return;
-    this.shown = key;
-    this.title.textContent = name ?? '';
-    if (this.own) fill(this.element, h('p', { class: 'space-name' }, this.title, ' ', this.note), this.stage);
-    else if (isOn) fill(this.element, this.chooser());
-    else fill(this.element);
-  }
-
-  private chooser(): HTMLElement {
-    const before = String(this.app.store.of('compare').other ?? '');
-    const words =
-      before === '' ? 'Drop a second .mpix here, or' : `It was beside ${before}: drop that one here again, or`;
-    const input = h('input', {
-      type: 'file',
-      accept: '.mpix',
-      'aria-label': 'Second run',
-      onchange: () => input.files?.[0] && this.app.openOther(input.files[0]),
-    });
-    return h(
-      'div',
-      { class: 'empty' },
-      h('p', {}, words),
-      h('label', { class: 'choose' }, 'choose the second run', input),
-    );
-  }
-
-  /** counts: what both need room for. What is drawn is said in the page's `drawn`. */
-  draw(s: SpaceState, counts: Counts): void {
+  /** Ask for it and arrange it; k: which of the further runs. */
+  prepare(s: SpaceState, query: SectionQuery, k: number): void {
     const { run } = this;
-    if (!run) return;
+    if (this.named !== k) fill(this.title, ...nameLine(RUN_KEYS[k + 1]!, run.session.name));
+    this.named = k;
+    run.ask(query);
+    run.check();
+    run.arrange(s);
+    if (run.section) run.picked = k === s.besideRun ? run.find(s.besideEvent) : -1;
+    if (run.diagram && this.note.textContent !== run.note) this.note.textContent = run.note;
+  }
+
+  /** counts: what all need room for. What is drawn is returned, for the page's `drawn`. */
+  draw(s: SpaceState, counts: Counts): Record<string, unknown> {
+    const { run } = this;
     const { g, width, height } = paper(this.canvas);
-    if (!run.paint(g, width, height, s, counts)) return;
+    if (!run.paint(g, width, height, s, counts)) return {};
     const { section, diagram, frame } = run;
-    Object.assign(this.app.drawn, {
+    return {
       besideEvents: diagram!.drawn,
       besideEpochs: section!.epochs.map((e) => e.number),
       besideLines: diagram!.lines,
@@ -135,6 +143,6 @@ export class Beside {
       besideVerdicts: run.isChecked ? section!.messages.count : 0,
       besideSuper: run.merge(s.budget)?.runs.length ?? 0,
       besideSpot: run.spotOf(section!.messages.send[0] ?? -1),
-    });
+    };
   }
 }

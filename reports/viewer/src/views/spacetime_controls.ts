@@ -90,7 +90,7 @@ export class Controls {
       this.upright = s.upright;
       turn.textContent = s.upright ? '⇩' : '⇨';
     });
-    const beside = checkBox('two runs', 'A second run beside this one', (on) => act.set({ beside: on }));
+    const beside = checkBox('more runs', 'Further runs beside this one', (on) => act.set({ beside: on }));
     this.puts.push((s) => beside.put(s.beside));
     return [mode.element, by.element, turn, beside.element];
   }

@@ -37,6 +37,18 @@ export function spaceSheet(
   return { title: 'Space-time diagram', note, columns, rows };
 }
 
+/** Those of several runs as one, which then says of which run a row is. */
+export function sheetOfRuns(sheets: readonly [string, Sheet][]): Sheet {
+  const [, first] = sheets[0]!;
+  if (sheets.length === 1) return first;
+  return {
+    title: first.title,
+    note: sheets.map(([name, sheet]) => `${name}: ${sheet.note}`).join(' '),
+    columns: [{ name: 'run', title: 'run' }, ...first.columns],
+    rows: sheets.flatMap(([name, sheet]) => sheet.rows.map((cells) => [name, ...cells])),
+  };
+}
+
 function row(s: Section, i: number, names: Names, verdictOf: (message: number) => Judged | null): Cell[] {
   const { events, messages: m } = s;
   const k = events.thing[i]!;

@@ -29,10 +29,12 @@ export interface SpaceState {
   eventFirst: number; // -1: any
   eventLast: number;
   verdicts: string[]; // colours; none: any
-  beside: boolean; // a second run
+  beside: boolean; // further runs
+  runs: string[]; // their names
   budget: number; // buffers of super epochs; 0: they are not shown
   event: string; // rank.number; '': none
-  besideEvent: string; // the same of the second run
+  besideRun: number; // of the further runs the one of which
+  besideEvent: string; // this event is picked
 }
 
 export const NO_CHOICE = {
@@ -61,8 +63,10 @@ export const FIRST_STATE: SpaceState = {
   by: 'rank',
   ...NO_CHOICE,
   beside: false,
+  runs: [],
   budget: 0,
   event: '',
+  besideRun: 0,
   besideEvent: '',
 };
 

@@ -12,9 +12,10 @@ import type { Session } from '../work/session';
 export interface App {
   session: Session;
   store: Store;
-  /** A second run, to compare with; null: none is open. */
-  other(): Session | null;
+  /** Further runs, to compare with: the first of them is the one that differences are told of. */
+  others(): readonly Session[];
   openOther(file: File): void;
+  closeOther(session: Session): void;
   theme(): Theme;
   tooltip: Tooltip;
   /** What is picked, as soon as it is known. */
@@ -52,6 +53,8 @@ export interface ViewInstance {
   sheet(): Sheet | Promise<Sheet>;
   /** Draw what is shown, size in CSS pixels; without it the sheet is drawn. */
   paint?(g: CanvasRenderingContext2D, width: number, height: number): void;
+  /** Of that picture, where it is not that of the stage. */
+  pictureSize?(): { width: number; height: number };
   /** Give up what was asked for and what was listened to; the host is removed. */
   destroy(): void;
 }
