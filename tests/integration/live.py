@@ -51,6 +51,14 @@ def now(path):
     return (code, json.loads(out)) if out else (code, None)
 
 
+def again(path):
+    """After a look that said something."""
+    code, out, err = live(path, '--json')
+    if not out:
+        raise RuntimeError('live said nothing any more: exit code %d, %s' % (code, err))
+    return code, json.loads(out)
+
+
 def until(holds):
     """What it returns, as soon as that is something; at last, what it returned in the end."""
     end = time.monotonic() + TIMEOUT
@@ -153,10 +161,10 @@ def healthy(t, place):
     program = place.compile('long_turns.c', waits='asleep')
     looks = []
     with Running(place, 'healthy', program) as out:
-        until(lambda: now(out)[1])
+        t.check('%s: it is seen' % place.flavour, until(lambda: now(out)[1]), live(out))
 
         def look():
-            code, x = now(out)
+            code, x = again(out)
             looks.append((code, x['stuck'], x['deadlock']))
             return x['ended'] or (x['sample'] > 25)
         until(look)
@@ -169,10 +177,10 @@ def late(t, place, program):
     who = place.flavour + ', late: '
     looks = []
     with Running(place, 'late', 'env', 'STUCK_SECONDS=10', program, 'late', 'for ever') as out:
-        until(lambda: now(out)[1])
+        t.check(who + 'it is seen', until(lambda: now(out)[1]), live(out))
 
         def look():
-            code, x = now(out)
+            code, x = again(out)
             looks.append((code, x['stuck'], x['deadlock']))
             return x['deadlock_possible'] or {r['state'] for r in x['ranks']} == {'ended'}
         found, told = until(look), '4 ranks can only continue by a thread that has not called MPI yet'

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""python_reader.py - contrib/python/mpix.py reads what the C reader reads: events as `mpitrace show --events --json`, messages as
-`mpitrace export`; with NumPy and without; and what is damaged is one error. The notebook's cells run."""
+"""python_reader.py - contrib/python/mpix.py gives what the commands give: events as `mpitrace show --events --json`, messages as
+`mpitrace export`; with NumPy and without; and what is damaged is one error. Without libmpix there is the analysis, and what else is
+wanted says what is missing. The notebook's cells run."""
 import csv
+import errno
 import importlib
 import json
 import os
@@ -86,13 +88,32 @@ def damaged(t, path, directory):
             wrong.append((at, repr(e)))
     t.equal('damaged files raise nothing but Damaged', wrong, [])
     t.check('most damage is found: the rest is in summaries, which nobody reads here', refused > DAMAGES * 0.7, refused)
-    old = os.path.join(os.path.dirname(__file__), '..', 'corpus', 'version_1.mpix')
-    for name in (old, os.devnull, __file__):
+    for name in (os.devnull, __file__):
         try:
             mpix.open(name)
             t.check('%s is refused' % os.path.basename(name), False, 'was read')
         except mpix.Damaged as e:
             t.check('%s is refused' % os.path.basename(name), str(e).count('\n') == 0, e)
+    try:
+        mpix.open(directory + '/nowhere.mpix')
+        t.check('a file that is not there is refused', False, 'was read')
+    except OSError as e:
+        t.equal('a file that is not there is no damage', e.errno, errno.ENOENT)
+
+
+def alone(t, path):
+    """Without the library."""
+    library = os.environ['MPIX_LIBRARY']
+    os.environ['MPIX_LIBRARY'] = path
+    trace = mpix.open(path)
+    t.equal('without the library: the analysis is that of show', trace.analysis, json.loads(run('show', path, '--json')))
+    for what in (trace.events, trace.messages, trace.waits):
+        try:
+            what()
+            t.check('without the library: no %s' % what.__name__, False, 'there were some')
+        except mpix.NoLibrary as e:
+            t.check('without the library: no %s' % what.__name__, 'install mpitrace' in str(e), e)
+    os.environ['MPIX_LIBRARY'] = library
 
 
 def notebook(t, path):
@@ -118,7 +139,10 @@ def main():
             paths.append('%s/out/%s.mpix' % (place.dir, source[:-2]))
         for path in paths:
             compare(t, os.path.basename(path), path, place.dir)
+        old = os.path.join(os.path.dirname(__file__), '..', 'corpus', 'version_1.mpix')
+        t.check('version 1: events are those of show', by_reader(mpix.open(old)) == by_show(old), '')
         damaged(t, paths[2], place.dir)
+        alone(t, paths[2])
         notebook(t, paths[0])
         sys.modules['numpy'] = None
         importlib.reload(mpix)
