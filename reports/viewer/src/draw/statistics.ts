@@ -137,7 +137,7 @@ export function statistics(
     { class: 'statistics' },
     h('p', {}, `${duration(s.to - s.from)}: ${counted(s.calls, all, trace, s, ranks)}`),
     s.open > 0 ? h('p', { class: 'open-key' }, openHint(trace.analysis)) : null,
-    s.read < s.of ? h('p', { class: 'hint' }, `so far: ${count(s.read)} of ${plural(s.of, 'chunk')} are read`) : null,
+    s.read < s.of ? h('p', { class: 'hint' }, `so far: ${count(s.read)} of ${plural(s.of, 'chunk')} read`) : null,
     rowsOf('Operations', 'operation', s.operations, (r) => r.name),
     s.waits.length > 0 ? table('Waiting', ['state', 'calls', 'time'], states, 0) : null,
     rowsOf('Call sites', 'call site', s.sites, (r) => `${r.name} ${callSite(trace, r.site)}`),

@@ -98,6 +98,9 @@ export function superInWords(
     );
   }
   const parts = needs.filter((x) => !x.whole).length;
-  if (parts > 0) lines.push(`${plural(parts, 'epoch')} at the ends of the interval are cut: they may need more`);
+  if (parts > 0)
+    lines.push(
+      `${plural(parts, 'epoch')} at the ends of the interval ${parts === 1 ? 'is' : 'are'} cut and may need more`,
+    );
   return lines;
 }

@@ -224,7 +224,8 @@ export class Controls {
   }
 
   private putNote(s: Snapshot, sums: number[], names: Names): void {
-    const waiting = `${count(sums[Doing.Waits]!)} of ${plural(s.doing.length, 'process')} wait`;
+    const waits = sums[Doing.Waits]!;
+    const waiting = `${count(waits)} of ${plural(s.doing.length, 'process')} wait${waits === 1 ? 's' : ''}`;
     const unknown = sums[Doing.Unknown]! > 0 ? `, of ${count(sums[Doing.Unknown]!)} it is not known` : '';
     const dead = sums[Doing.Dead]! > 0 ? `, ${count(sums[Doing.Dead]!)} dead` : '';
     const logical = s.logical > 0 ? `; ${count(s.logical)} changes stand in logical order, not by time` : '';
