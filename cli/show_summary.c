@@ -312,8 +312,7 @@ void show_summary(const cJSON *a, const struct mpix_info *info, const char *path
 	const cJSON *summary = json_item(a, "summary");
 	put_job(a, info);
 	show_verdict(a);
-	if (show_has_events(a))
-		put_answers(a);
+	put_answers(a);
 	put_shares(a);
 	put_efficiency(a);
 	put_processor_wait(a);

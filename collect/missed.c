@@ -1,5 +1,6 @@
 /* missed.c - see missed.h. A process is looked at again when it is an eighth older, as MPI may be loaded late, and when
- * it has executed another program. What all that costs is bounded by a share of the time. */
+ * it has executed another program. What all that costs is bounded by a share of the time, beyond what it may at first:
+ * else one look that takes long on a busy machine would be followed by none for the life of a short program. */
 #include "collect/missed.h"
 #include "collect/foreign.h"
 #include "collect/untraced.h"
@@ -14,6 +15,7 @@
 #define GAP_MAX_NS 1000000000ll
 #define AGE_PART 8
 #define COST_PART 200 /* of the agent's time */
+#define COST_FREE_NS 100000000ll
 #define SEEN_MAX 4096
 
 typedef VEC(pid_t) pids;
@@ -120,7 +122,8 @@ void missed_look(struct missed *m, const struct process *processes, uint32_t n, 
 	int64_t began_ns = own_ns();
 	if (m->parent == 0 || now_ns < m->next_ns)
 		return;
-	m->changed_ns = m->changed_ns != 0 ? m->changed_ns : now_ns;
+	if (m->first_ns == 0)
+		m->first_ns = m->changed_ns = now_ns;
 	m->round++;
 	add_children(m->parent, &todo);
 	for (size_t i = 0; i < todo.n; i++) {
@@ -132,7 +135,9 @@ void missed_look(struct missed *m, const struct process *processes, uint32_t n, 
 	}
 	vec_done(&todo);
 	forget_gone(m);
-	int64_t gap_ns = (now_ns - m->changed_ns) / AGE_PART, cost_ns = (own_ns() - began_ns) * COST_PART;
+	m->spent_ns += own_ns() - began_ns;
+	int64_t gap_ns = (now_ns - m->changed_ns) / AGE_PART;
 	gap_ns = gap_ns < MISSED_GAP_NS ? MISSED_GAP_NS : gap_ns > GAP_MAX_NS ? GAP_MAX_NS : gap_ns;
-	m->next_ns = now_ns + (gap_ns > cost_ns ? gap_ns : cost_ns);
+	int64_t earned_ns = m->first_ns + (m->spent_ns - COST_FREE_NS) * COST_PART;
+	m->next_ns = now_ns + gap_ns > earned_ns ? now_ns + gap_ns : earned_ns;
 }

@@ -24,7 +24,8 @@ struct missed {
 	const char *ranks, *dir;
 	VEC(struct missed_process) seen;
 	uint32_t round;
-	int64_t changed_ns, next_ns;
+	int64_t first_ns, changed_ns, next_ns;
+	int64_t spent_ns; /* processor time */
 };
 
 /* ranks and the layout stay the caller's. */

@@ -3,7 +3,6 @@
 #include "base/path.h"
 #include "format/issues.h"
 #include "reports/html/section.h"
-#include "reports/text/answers.h"
 #include "reports/text/gain.h"
 #include "reports/text/running.h"
 #include "reports/text/without_waits.h"
@@ -272,29 +271,6 @@ static void write_advice(struct page *p)
 		    fmt_count((double)m->nissues).s);
 }
 
-static void write_answers(struct page *p)
-{
-	struct answer answers[ANSWERS];
-	answers_of(p->model->root, fmt_words, answers);
-	put(p, "<dl class=\"answers\">\n");
-	for (size_t i = 0; i < ANSWERS; i++) {
-		if (answers[i].text[0] == '\0')
-			continue;
-		put(p, "<div><dt>%s</dt><dd>", answers[i].question);
-		put_text(p, answers[i].text, SENTENCE_CHARS);
-		put(p, "</dd></div>\n");
-	}
-	put(p, "<div><dt>What changed?</dt><dd>");
-	if (cJSON_IsObject(p->model->diff)) {
-		put(p, "<a href=\"#diff\">Compared with an earlier run</a>.");
-	} else {
-		put(p, "With the trace of an earlier run: <code>");
-		put_command(p, "diff EARLIER.mpix ", "");
-		put(p, "</code>");
-	}
-	put(p, "</dd></div>\n</dl>\n");
-}
-
 static void write_figures(struct page *p)
 {
 	const struct model *m = p->model;
@@ -327,8 +303,6 @@ static void write_verdict(struct page *p)
 	write_headline(p);
 	write_advice(p);
 	write_figures(p);
-	if (!p->model->totals && p->model->nranks > 0)
-		write_answers(p);
 	put_time_strip(p);
 	put(p, "</div>\n");
 }

@@ -21,6 +21,7 @@ struct section {
 	ROW(totals) \
 	ROW(verdict) \
 	ROW(trust) \
+	ROW(answers) \
 	ROW(issues) \
 	ROW(efficiency) \
 	ROW(time) \

@@ -197,7 +197,7 @@ void answers_of(const cJSON *a, struct fmt (*as)(struct fmt), struct answer ret_
 	ret_answers[0] = (struct answer){"Who delays whom?", "Who delays", ""};
 	ret_answers[1] = (struct answer){"Is it the network?", "Network", ""};
 	ret_answers[2] = (struct answer){"Would more nodes help?", "More nodes", ""};
-	if (f.ranks == 0)
+	if (f.ranks == 0 || strcmp(json_text(json_item(a, "coverage"), "mode", ""), "totals") == 0)
 		return;
 	answer_delays(&f, ret_answers[0].text);
 	answer_network(&f, ret_answers[1].text);

@@ -10,7 +10,7 @@
 
 struct answer {
 	const char *question, *label; /* as the page asks, as the terminal does */
-	char text[ANSWER_TEXT];	      /* "": there is nothing to say */
+	char text[ANSWER_TEXT];	      /* "": there is nothing to say, as of totals */
 };
 
 /* as: fmt_words or fmt_plain. */

@@ -141,7 +141,7 @@ async function testTruth(browser, t) {
     });
     await page.dispatchEvent('body', 'drop', { dataTransfer: transfer });
     await page.waitForSelector('.refusal');
-    t.truth(/letter\.txt: This is not an \.mpix/.test(await page.textContent('.refusal')), 'words');
+    t.truth(/letter\.txt: The file cannot be read: not an \.mpix/.test(await page.textContent('.refusal')), 'words');
     t.same(await page.textContent('h1'), 'halo', 'title');
     await page.click('.refusal button');
     await page.focus('.stage');

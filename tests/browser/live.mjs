@@ -386,7 +386,10 @@ async function testLiveDeadlock(browser, t) {
     await page.goto(server.url);
     await t.check('a step that has come to a deadlock says so, and whose ranks wait for ever', async () => {
       await page.waitForSelector('.live-trouble:has-text("Deadlock: ")', { timeout: 60000 });
-      await page.waitForFunction(() => document.querySelectorAll('.live .grid-body .grid-row').length === 4);
+      await page.waitForFunction(() => {
+        const rows = [...document.querySelectorAll('.live .grid-body .grid-row')];
+        return rows.length === 4 && rows.every((row) => /deadlock/.test(row.textContent));
+      });
       const cells = await page
         .locator('.live .grid-body .grid-row')
         .evaluateAll((rows) => rows.map((row) => [...row.children].map((x) => x.textContent)));

@@ -212,7 +212,7 @@ async function testTwoRuns(browser, t) {
     await page.setInputFiles('#another', bad);
     await page.waitForSelector('.alert:not([hidden])');
     t.truth(
-      /letter\.txt: This is not an \.mpix/.test(await page.textContent('.alert')),
+      /letter\.txt: The file cannot be read: not an \.mpix/.test(await page.textContent('.alert')),
       await page.textContent('.alert'),
     );
     t.truth(/other\.mpix/.test(await page.locator('.differences th').nth(2).getAttribute('title')), 'the second run');

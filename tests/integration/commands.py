@@ -52,7 +52,7 @@ def one_name(t, directory, name):
     t.check(short + ': the page has its commands, the terminal too', len(page) >= 5 and text, (page, text))
     for where, commands in (('page', page), ('terminal', text)):
         words = [pasted(c, directory) for c in commands]
-        wrong = [w for w in words if w[0] not in ('view', 'show') or len([x for x in w if os.path.exists(here + '/' + x)]) != 1 or
+        wrong = [w for w in words if w[0] not in ('view', 'show', 'diff') or len([x for x in w if os.path.exists(here + '/' + x)]) != 1 or
                  not any(x.endswith(mpix) for x in w)]
         t.equal('%s: each of the %s names the file, in one word' % (short, where), wrong, [])
     t.equal(short + ': nothing else happens', sorted(os.listdir(here)), sorted([mpix, 'page.html']))

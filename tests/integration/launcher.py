@@ -121,7 +121,7 @@ def lost(t, place):
         r = run(place, *words, ranks=ranks)
         t.check('%s: %s with ranks %s: that it has MPI and not the tracer is said' % (place.flavour, ' '.join(map(os.path.basename, words)), ranks),
                 r.returncode == 0 and len(r.said) == 1 and why in r.said[0], r)
-    r = run(place, 'sh', '-c', '"$0" 1; LD_PRELOAD= "$0" 1; exit $?', program, ranks=None)
+    r = run(place, 'sh', '-c', '"$0" 1; LD_PRELOAD= "$0" 3; exit $?', program, ranks=None)
     coverage = place.analysis(r.name)['coverage']
     t.check('%s: of one that has it and one that has not the report says it, too' % place.flavour,
             len(r.said) == 1 and '1 process of sh ran untraced: ' + name in r.said[0] and not coverage['complete'] and
