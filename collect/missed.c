@@ -4,6 +4,7 @@
 #include "collect/missed.h"
 #include "collect/foreign.h"
 #include "collect/untraced.h"
+#include "format/segment.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -110,6 +111,13 @@ static void forget_gone(struct missed *m)
 	m->seen.n = kept;
 }
 
+/* The plugin has not set the tracer, and said why. */
+static bool is_unset(const char *ranks)
+{
+	char path[PATH_MAX];
+	return snprintf(path, sizeof(path), "%s/" UNSET_FILENAME, ranks) < (int)sizeof(path) && access(path, F_OK) == 0;
+}
+
 static int64_t own_ns(void)
 {
 	struct timespec t;
@@ -122,6 +130,10 @@ void missed_look(struct missed *m, const struct process *processes, uint32_t n, 
 	int64_t began_ns = own_ns();
 	if (m->parent == 0 || now_ns < m->next_ns)
 		return;
+	if (is_unset(m->ranks)) {
+		m->parent = 0;
+		return;
+	}
 	if (m->first_ns == 0)
 		m->first_ns = m->changed_ns = now_ns;
 	m->round++;

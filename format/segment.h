@@ -31,6 +31,8 @@
  * `hosts`; absent: nothing. Variables that say the same may get lost on the way to a program. */
 #define FORBIDDEN_FILENAME "forbidden"
 #define FORBIDDEN_BYTES_MAX 256u
+/* Empty: tasks run without the tracer, and why has been said. */
+#define UNSET_FILENAME "unset"
 
 #define SEGFILE_SUFFIX ".mpit"
 #define SPILL_SUFFIX ".spill"

@@ -126,7 +126,18 @@ static bool forbid(const char *ranks, const struct request *r, struct notice *n)
 	return is_said;
 }
 
-static void set_tracer(spank_t sp, const char *library, const struct request *r, const struct step *s, struct notice *n)
+/* The agent need not wonder why. */
+static void leave_unset(const struct step *s)
+{
+	char path[PATH_MAX + 32];
+	snprintf(path, sizeof(path), "%s/ranks/" UNSET_FILENAME, s->dir);
+	int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* False: it is not. */
+static bool set_tracer(spank_t sp, const char *library, const struct request *r, const struct step *s, struct notice *n)
 {
 	char ranks[PATH_MAX + 8], names[64];
 	snprintf(ranks, sizeof(ranks), "%s/ranks", s->dir);
@@ -134,7 +145,7 @@ static void set_tracer(spank_t sp, const char *library, const struct request *r,
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		sl_unsetenv(sp, ours[i]); /* what a user has there is of no step of ours */
 	if (!forbid(ranks, r, n))
-		return;
+		return false;
 	preload_tracer(sp, library);
 	sl_setenv(sp, "MPITRACE_DIR", ranks);
 	if (r->profile)
@@ -143,6 +154,7 @@ static void set_tracer(spank_t sp, const char *library, const struct request *r,
 	set_number(sp, "MPITRACE_STACK", r->stack);
 	if (r->site.redact != 0)
 		sl_setenv(sp, "MPITRACE_REDACT", redact_names(r->site.redact, names));
+	return true;
 }
 
 void task_environment(spank_t sp, const struct config *c, const struct request *r, const struct step *s,
@@ -155,10 +167,9 @@ void task_environment(spank_t sp, const struct config *c, const struct request *
 	sl_unsetenv(sp, SUBMIT_UNHEARD);
 	forget_outer(sp, library);
 	bool speaks = s->leads && sl_number(sp, S_TASK_ID, &task) && task == 0;
-	if (s->active && reads_tracer(c->libdir, n)) {
-		set_tracer(sp, library, r, s, n);
-		if (speaks && s->step_id != STEP_BATCH)
-			program_look(sp, n);
-	}
+	if (s->active && !(reads_tracer(c->libdir, n) && set_tracer(sp, library, r, s, n)))
+		leave_unset(s);
+	else if (s->active && speaks && s->step_id != STEP_BATCH)
+		program_look(sp, n);
 	notice_say_in_task(sp, n, s->node, s->job_id, s->step_id == STEP_BATCH, speaks);
 }

@@ -112,16 +112,16 @@ def lost(t, place):
     program, static = place.compile('told.c'), place.dir + '/static'
     subprocess.run(['gcc', '-static', '-x', 'c', '-', '-o', static], input=STATIC, text=True, check=True)
     name = os.path.basename(program)
-    for words, ranks, why in ((['env', '-u', 'LD_PRELOAD', program, '1'], None, '1 process of env ran untraced: %s was started without the LD_PRELOAD' % name),
-                              (['env', '-u', 'LD_PRELOAD', program, '1'], 2, '2 processes of env ran untraced: %s was started without the LD_PRELOAD' % name),
-                              (['env', '-u', 'MPITRACE_DIR', program, '1'], None, '%s was started without the MPITRACE_DIR' % name),
-                              (['sh', '-c', 'unset LD_PRELOAD; "$0" 1; exit $?', program], None, '1 process of sh ran untraced: %s was started' % name),
+    for words, ranks, why in ((['env', '-u', 'LD_PRELOAD', program, '4'], None, '1 process of env ran untraced: %s was started without the LD_PRELOAD' % name),
+                              (['env', '-u', 'LD_PRELOAD', program, '4'], 2, '2 processes of env ran untraced: %s was started without the LD_PRELOAD' % name),
+                              (['env', '-u', 'MPITRACE_DIR', program, '4'], None, '%s was started without the MPITRACE_DIR' % name),
+                              (['sh', '-c', 'unset LD_PRELOAD; "$0" 4; exit $?', program], None, '1 process of sh ran untraced: %s was started' % name),
                               (['sh', '-c', '"$0"; exit $?', static], None, '1 process of sh ran untraced: static is linked statically'),
                               (['env', '-u', 'LD_PRELOAD', 'sleep', '1'], None, 'no MPI call of env came to the tracer')):
         r = run(place, *words, ranks=ranks)
         t.check('%s: %s with ranks %s: that it has MPI and not the tracer is said' % (place.flavour, ' '.join(map(os.path.basename, words)), ranks),
                 r.returncode == 0 and len(r.said) == 1 and why in r.said[0], r)
-    r = run(place, 'sh', '-c', '"$0" 1; LD_PRELOAD= "$0" 3; exit $?', program, ranks=None)
+    r = run(place, 'sh', '-c', '"$0" 1; LD_PRELOAD= "$0" 4; exit $?', program, ranks=None)
     coverage = place.analysis(r.name)['coverage']
     t.check('%s: of one that has it and one that has not the report says it, too' % place.flavour,
             len(r.said) == 1 and '1 process of sh ran untraced: ' + name in r.said[0] and not coverage['complete'] and
