@@ -1,5 +1,5 @@
-/* sec_answers.c - what everybody asks of a run, a question and its answer each: who delays whom, the network, more nodes,
- * what changed. */
+/* sec_answers.c - what everybody asks of a run, a question and its answer each: who delays whom, the network, more
+ * nodes, what changed. */
 #include "reports/html/section.h"
 #include "reports/text/answers.h"
 
