@@ -162,8 +162,7 @@ static const char *why_without(pid_t pid, unsigned has)
 		       "on";
 	if (!has_variable(pid, "LD_PRELOAD=", FRONT))
 		return "was started without the LD_PRELOAD of its step (env -i or -u, unset, a TaskProlog): pass it "
-		       "and "
-		       "MPITRACE_DIR on";
+		       "and MPITRACE_DIR on";
 	if (!same_root(pid))
 		return "has another root directory (chroot, container): make the library of LD_PRELOAD and the "
 		       "directory of MPITRACE_DIR visible in it";

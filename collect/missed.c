@@ -83,7 +83,7 @@ static void look_at(struct missed *m, pid_t pid, int64_t now_ns)
 }
 
 /* Each thread has the children that it made. */
-static void add_children(pid_t pid, pids *todo)
+static void add_children(pid_t pid, pids *below)
 {
 	char path[PATH_MAX];
 	int child;
@@ -93,8 +93,8 @@ static void add_children(pid_t pid, pids *todo)
 	while (d != NULL && (entry = readdir(d)) != NULL) {
 		snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, entry->d_name);
 		FILE *f = entry->d_name[0] != '.' ? fopen(path, "re") : NULL;
-		while (f != NULL && todo->n < SEEN_MAX && fscanf(f, "%d", &child) == 1)
-			(void)vec_push(todo, child);
+		while (f != NULL && below->n < SEEN_MAX && fscanf(f, "%d", &child) == 1)
+			(void)vec_push(below, child);
 		if (f != NULL)
 			fclose(f);
 	}
@@ -126,7 +126,7 @@ static int64_t own_ns(void)
 
 void missed_look(struct missed *m, const struct process *processes, uint32_t n, int64_t now_ns)
 {
-	pids todo = {0};
+	pids below = {0};
 	int64_t began_ns = own_ns();
 	if (m->parent == 0 || now_ns < m->next_ns)
 		return;
@@ -137,15 +137,15 @@ void missed_look(struct missed *m, const struct process *processes, uint32_t n, 
 	if (m->first_ns == 0)
 		m->first_ns = m->changed_ns = now_ns;
 	m->round++;
-	add_children(m->parent, &todo);
-	for (size_t i = 0; i < todo.n; i++) {
-		pid_t pid = todo.at[i];
+	add_children(m->parent, &below);
+	for (size_t i = 0; i < below.n; i++) {
+		pid_t pid = below.at[i];
 		if (pid == getpid() || is_recorded(processes, n, pid))
 			continue;
 		look_at(m, pid, now_ns);
-		add_children(pid, &todo);
+		add_children(pid, &below);
 	}
-	vec_done(&todo);
+	vec_done(&below);
 	forget_gone(m);
 	m->spent_ns += own_ns() - began_ns;
 	int64_t gap_ns = (now_ns - m->changed_ns) / AGE_PART;

@@ -50,12 +50,14 @@ static struct facts facts_of(const cJSON *a, struct fmt (*as)(struct fmt))
 	return f;
 }
 
-static bool main_is(const struct facts *f, const char *const *names, size_t n)
+static bool main_is(const struct facts *f, const char *name)
 {
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(f->main, names[i]) == 0)
-			return true;
-	return false;
+	return strcmp(f->main, name) == 0;
+}
+
+static bool was_cut(const struct facts *f)
+{
+	return main_is(f, "deadlock") || main_is(f, "death") || main_is(f, "out_of_memory") || main_is(f, "unfinished");
 }
 
 static const cJSON *most_of(const cJSON *rows, double (*value)(const cJSON *))
@@ -160,29 +162,24 @@ static void estimate(const struct facts *f, double communication, char *text)
 							     : "Hardly.");
 	snprintf(text + n, ANSWER_TEXT - (size_t)n,
 		 "Twice the ranks would make the run %s times as fast if the busiest one then computes half as long "
-		 "and its "
-		 "time in MPI stays. A run on more ranks tells: mpitrace diff.",
+		 "and its time in MPI stays. A run on more ranks tells: mpitrace diff.",
 		 f->as(fmt_ratio(faster)).s);
 }
 
 static void answer_more(const struct facts *f, char *text)
 {
-	static const char *const ends[] = {"deadlock", "death", "out_of_memory", "unfinished"};
-	static const char *const shared[] = {"oversubscription"}, *const busy[] = {"busy_processors"};
 	double communication = json_number(f->efficiency, "communication");
-	if (main_is(f, ends, sizeof(ends) / sizeof(ends[0])))
+	if (was_cut(f))
 		snprintf(text, ANSWER_TEXT, "Not known: this run did not reach its end.");
-	else if (main_is(f, shared, 1))
+	else if (main_is(f, "oversubscription"))
 		snprintf(text, ANSWER_TEXT,
 			 "Probably, with as many ranks as now: they share processors, and had no free core for %s of "
-			 "their "
-			 "time.",
+			 "their time.",
 			 f->as(fmt_share(f->no_core)).s);
-	else if (main_is(f, busy, 1))
+	else if (main_is(f, "busy_processors"))
 		snprintf(text, ANSWER_TEXT,
 			 "Free cores would help first: ranks had none for %s of their time, although there are enough "
-			 "for "
-			 "them.",
+			 "for them.",
 			 f->as(fmt_share(f->no_core)).s);
 	else if (f->ranks < 2 || isnan(communication))
 		snprintf(text, ANSWER_TEXT, "Not known: %s.",

@@ -155,7 +155,8 @@ def shares(where, text):
 def errors(page, text):
     """Where the two differ; [] if nowhere."""
     body = re.sub(r'<(style|title)>.*?</\1>', '', page, flags=re.S)
-    return (head(page, text) + answers(page, text) + operations(page, text) + states(page, text) + sites(page, text) + tables(page, text) + issues(page, text) + seen(page, text) +
+    parts = (head, answers, operations, states, sites, tables, issues, seen)
+    return (sum((part(page, text) for part in parts), []) +
             shares('page', plain(body)) + shares('terminal', text))
 
 
