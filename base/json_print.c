@@ -22,7 +22,7 @@
 #define POWER_MAX 20 /* five to it, times 53 bits, fits 128 */
 
 /* As cJSON compares them. */
-static bool tells(double printed, double value)
+static bool rounds_to(double printed, double value)
 {
 	return fabs(printed - value) <= fmax(fabs(printed), fabs(value)) * DBL_EPSILON;
 }
@@ -31,7 +31,7 @@ static void put_slowly(struct buf *out, double value)
 {
 	char text[NUMBER_BYTES];
 	snprintf(text, sizeof(text), "%1.15g", value);
-	if (!tells(strtod(text, NULL), value))
+	if (!rounds_to(strtod(text, NULL), value))
 		snprintf(text, sizeof(text), "%1.17g", value);
 	buf_str(out, text);
 }
@@ -124,7 +124,7 @@ static void put_number(struct buf *out, double value)
 	}
 	int exponent = size < DECIMAL_MIN || size >= WHOLE_MAX ? SHORT_DIGITS : exponent_of(size), n = SHORT_DIGITS;
 	uint64_t digits = round_to(size, n, exponent);
-	if (digits != 0 && !tells((double)digits / (double)powers_of_ten[n - 1 - exponent], size))
+	if (digits != 0 && !rounds_to((double)digits / (double)powers_of_ten[n - 1 - exponent], size))
 		digits = round_to(size, n = LONG_DIGITS, exponent);
 	if (digits != 0)
 		put_decimal(out, digits, n, exponent, value < 0);

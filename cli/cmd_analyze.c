@@ -121,7 +121,7 @@ static void sweep(const struct analyze *a)
 		atomic_file_sweep(a->report);
 }
 
-static int look(const struct analyze *a, struct postproc_result *ret_result, struct error *e)
+static int run_analysis(const struct analyze *a, struct postproc_result *ret_result, struct error *e)
 {
 	if (!a->totals)
 		return postproc_analyze(a->paths, (size_t)a->npaths, a->mpix, a->nthreads, ret_result, e);
@@ -156,7 +156,7 @@ static int analyze(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	sweep(&a);
-	code = look(&a, &result, &e);
+	code = run_analysis(&a, &result, &e);
 	if (code == 0 && a.report != NULL)
 		code = write_report(&a, result.json, &e);
 	if (code == 0 && a.json)

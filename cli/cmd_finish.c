@@ -61,7 +61,7 @@ static bool has_all(const struct finish *f)
 	int dir_fd = open(f->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir_fd < 0)
 		return false;
-	traces_look(dir_fd, f->out, &t);
+	traces_scan(dir_fd, f->out, &t);
 	bool all = t.n > 0 && t.finished == t.n && t.n >= f->nodes;
 	traces_done(&t);
 	close(dir_fd);

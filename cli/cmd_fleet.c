@@ -62,7 +62,7 @@ static void say(void *context, const char *text)
 	free(clean);
 }
 
-static void keep_in_mind(void *context, const char *path)
+static void remember_refused(void *context, const char *path)
 {
 	struct ingesting *i = context;
 	uint64_t hash = index_hash(INDEX_SEED, path, strlen(path));
@@ -70,13 +70,14 @@ static void keep_in_mind(void *context, const char *path)
 		i->forgetful = true;
 }
 
-static int take(void *context, const char *text, size_t len, const char *where, const char *owner, struct error *e)
+static int ingest_one(void *context, const char *text, size_t len, const char *where, const char *owner,
+		      struct error *e)
 {
 	struct ingesting *i = context;
 	uint64_t refused = ingest_counts(i->g).refused;
 	int rc = ingest_record(i->g, text, len, where, owner, e);
 	if (ingest_counts(i->g).refused != refused)
-		keep_in_mind(i, where);
+		remember_refused(i, where);
 	return rc;
 }
 
@@ -104,14 +105,14 @@ static bool is_kept(void *context, const char *path, const struct stat *st)
 
 static int each_path(const struct options *o, struct ingesting *i, uint64_t *unread, struct error *e)
 {
-	struct source_taker t = {.take = take,
+	struct source_taker t = {.take = ingest_one,
 				 .alert = take_alert,
 				 .say = say,
-				 .unread = keep_in_mind,
+				 .unread = remember_refused,
 				 .had_no_room = &i->had_no_room,
 				 .account = o->account,
 				 .waiting = &i->waiting,
-				 .waits = keep_in_mind,
+				 .waits = remember_refused,
 				 .context = i,
 				 .version = MPITRACE_VERSION};
 	int rc = 0;

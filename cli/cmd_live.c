@@ -106,7 +106,7 @@ static void show(const struct live *o, const struct snapshot *l, struct screen *
 }
 
 /* False: enough. */
-static bool act(enum key key, struct screen *s)
+static bool handle_key(enum key key, struct screen *s)
 {
 	uint32_t page = s->lines / 2;
 	switch (key) {
@@ -140,7 +140,7 @@ static bool act(enum key key, struct screen *s)
 }
 
 /* Until the next look is due: the page, if there is one, follows the keys. False: enough. */
-static bool rest(const struct live *o, const struct snapshot *l, struct screen *s, int64_t took_ns)
+static bool wait_or_handle_keys(const struct live *o, const struct snapshot *l, struct screen *s, int64_t took_ns)
 {
 	int64_t ns = took_ns * REST_TIMES > o->interval_ns ? took_ns * REST_TIMES : o->interval_ns;
 	int64_t until_ns = now_ns() + ns;
@@ -152,7 +152,7 @@ static bool rest(const struct live *o, const struct snapshot *l, struct screen *
 		int64_t left_ns = until_ns - now_ns();
 		if (left_ns <= 0 && !s->paused)
 			return true;
-		if (!act(keys_wait(s->paused ? -1 : left_ns), s))
+		if (!handle_key(keys_wait(s->paused ? -1 : left_ns), s))
 			return false;
 		if (l != NULL && (s->paused || until_ns > now_ns()))
 			show(o, l, s);
@@ -191,7 +191,7 @@ static int live(int argc, char **argv)
 		before = (struct snapshot){0};
 		if (code == -EAGAIN && !o.once && !ferror(stdout)) {
 			fprintf(stderr, "mpitrace live: %s\n", e.text);
-			if (!rest(&o, NULL, &screen, now_ns() - began_ns))
+			if (!wait_or_handle_keys(&o, NULL, &screen, now_ns() - began_ns))
 				break;
 			continue;
 		}
@@ -202,7 +202,7 @@ static int live(int argc, char **argv)
 		verdict_keep(&l, path, &kept);
 		show(&o, &l, &screen);
 		before = l;
-		if (o.once || l.over || ferror(stdout) || !rest(&o, &l, &screen, now_ns() - began_ns))
+		if (o.once || l.over || ferror(stdout) || !wait_or_handle_keys(&o, &l, &screen, now_ns() - began_ns))
 			break;
 	}
 	if (screen.keys)

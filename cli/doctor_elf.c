@@ -81,7 +81,7 @@ static bool is_whole(const struct elf *e)
 	return e->head.e_shnum == 0 || section(e, e->head.e_shnum - 1u, &s);
 }
 
-static const char *judge(const struct elf *e)
+static const char *elf_defect(const struct elf *e)
 {
 	const Elf64_Ehdr *h = &e->head;
 	if (e->n < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
@@ -106,7 +106,7 @@ static const char *wrong(const char *path, bool may_be_script)
 	const char *text = load(path, &e);
 	bool is_script = may_be_script && e.n > 2 && memcmp(e.bytes, "#!", 2) == 0;
 	if (text == NULL && !is_script)
-		text = judge(&e);
+		text = elf_defect(&e);
 	if (text == NULL && !may_be_script && e.head.e_type != ET_DYN)
 		text = "is not a shared library";
 	done(&e);
@@ -161,7 +161,7 @@ bool elf_data(const char *path, const char *symbol, void *to, size_t bytes)
 	Elf64_Sym sym;
 	uint64_t offset = 0;
 	memset(to, 0, bytes);
-	bool found = load(path, &e) == NULL && judge(&e) == NULL && find(&e, symbol, &sym) &&
+	bool found = load(path, &e) == NULL && elf_defect(&e) == NULL && find(&e, symbol, &sym) &&
 		     offset_of(&e, sym.st_value, &offset) &&
 		     at(&e, offset, to, sym.st_size < bytes ? sym.st_size : bytes);
 	done(&e);
@@ -172,7 +172,7 @@ bool elf_has(const char *path, const char *symbol)
 {
 	struct elf e;
 	Elf64_Sym sym;
-	bool found = load(path, &e) == NULL && judge(&e) == NULL && find(&e, symbol, &sym);
+	bool found = load(path, &e) == NULL && elf_defect(&e) == NULL && find(&e, symbol, &sym);
 	done(&e);
 	return found;
 }

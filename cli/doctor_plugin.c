@@ -56,7 +56,7 @@ static const char *no_plugin(const char *path)
 	return NULL;
 }
 
-static void judge_series(struct verdict *v, const char *path)
+static void check_series(struct verdict *v, const char *path)
 {
 	struct series built, here;
 	char line[256];
@@ -72,7 +72,7 @@ static void judge_series(struct verdict *v, const char *path)
 			    built.minor);
 }
 
-static void judge(struct verdict *v, const char *path)
+static void check_plugin_file(struct verdict *v, const char *path)
 {
 	struct hindrance h;
 	struct stat st;
@@ -91,7 +91,7 @@ static void judge(struct verdict *v, const char *path)
 		verdict_say(v, VERDICT_BAD, "install as root",
 			    "%s is not owned by root, but root's slurmstepd loads it", path);
 	else
-		judge_series(v, path);
+		check_series(v, path);
 }
 
 void check_plugin(struct verdict *v)
@@ -104,7 +104,7 @@ void check_plugin(struct verdict *v)
 		verdict_say(v, VERDICT_WARN, "write the whole path: optional " PLUGIN_PATH,
 			    "%s names it without its directory: Slurm looks in its PluginDir only", p.path);
 	else if (named)
-		judge(v, plugin_path(&p));
+		check_plugin_file(v, plugin_path(&p));
 	else if (there)
 		verdict_say(v, VERDICT_OK, NULL, "%s is installed, but plugstack.conf does not name it",
 			    plugin_path(&p));

@@ -43,7 +43,7 @@ static const char *who_asks(const struct policy *p, enum policy_fact fact, char 
 	return ret_text;
 }
 
-static void judge(struct verdict *v, const struct policy *p, const char *file)
+static void describe_policy(struct verdict *v, const struct policy *p, const char *file)
 {
 	const char *unreachable = policy_unreachable(p);
 	if (policy_is_empty(p))
@@ -79,7 +79,7 @@ void check_policy(struct verdict *v)
 	else if (rc < 0)
 		verdict_say(v, VERDICT_BAD, "correct it: until then no job on this host is traced", "%s", texts);
 	else
-		judge(v, p, file);
+		describe_policy(v, p, file);
 	policy_free(p);
 }
 
@@ -91,7 +91,7 @@ static void print_error(void *context, const char *text)
 	fprintf(stderr, "mpitrace doctor: %s\n", text);
 }
 
-static void look_up_groups(struct policy_facts *f, const struct passwd *user)
+static void resolve_groups(struct policy_facts *f, const struct passwd *user)
 {
 	int n = 0;
 	getgrouplist(user->pw_name, user->pw_gid, NULL, &n);
@@ -102,7 +102,7 @@ static void look_up_groups(struct policy_facts *f, const struct passwd *user)
 }
 
 /* Of a user whom this host knows, what the command line does not say. */
-static void look_up(struct policy_facts *f)
+static void resolve_user(struct policy_facts *f)
 {
 	const struct passwd *user = f->values[FACT_USER] != NULL ? getpwnam(f->values[FACT_USER]) : NULL;
 	if (user == NULL)
@@ -110,7 +110,7 @@ static void look_up(struct policy_facts *f)
 	if (f->values[FACT_UID] == NULL)
 		policy_facts_set_number(f, FACT_UID, user->pw_uid);
 	if (f->values[FACT_GROUP] == NULL)
-		look_up_groups(f, user);
+		resolve_groups(f, user);
 }
 
 static void print_text(const struct policy_decision *d, const char *level)
@@ -177,7 +177,7 @@ int doctor_policy(const char *file, char *const *facts, int nfacts, bool json)
 		policy_facts_done(&f);
 		return usage_error("doctor", "%s", e.text);
 	}
-	look_up(&f);
+	resolve_user(&f);
 	int rc = policy_load(file != NULL ? file : stack.config.policy, file != NULL ? getuid() : 0, &p, &errors);
 	if (rc == 0) {
 		struct policy_decision d = policy_decide(p, &f);

@@ -127,7 +127,7 @@ static bool is_before(int64_t since, const struct timespec *t)
 }
 
 /* Only a start that is known is compared; of several, what is said is the worst. */
-static void look_at_slurmd(const char *pid, const char *plugin, const struct stat *st, struct verdict *v)
+static void check_daemon(const char *pid, const char *plugin, const struct stat *st, struct verdict *v)
 {
 	struct verdict mine;
 	int64_t since = started(pid);
@@ -159,7 +159,7 @@ void check_slurmd(struct verdict *v)
 	DIR *d = opendir("/proc");
 	while (d != NULL && (entry = readdir(d)) != NULL)
 		if (is_our_slurmd(entry->d_name))
-			look_at_slurmd(entry->d_name, plugin_path(&p), there ? &st : NULL, v);
+			check_daemon(entry->d_name, plugin_path(&p), there ? &st : NULL, v);
 	if (d != NULL)
 		closedir(d);
 	if (v->what[0] == '\0')

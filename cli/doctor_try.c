@@ -167,7 +167,7 @@ static const char *last_line(char *said, const char *word, char *ret_line, size_
 	return found ? ret_line : NULL;
 }
 
-static void judge_silence(struct verdict *v, char *said, int code)
+static void classify_silence(struct verdict *v, char *said, int code)
 {
 	char line[600];
 	if (strstr(said, "unrecognized option '--mpitrace") != NULL)
@@ -183,19 +183,19 @@ static void judge_silence(struct verdict *v, char *said, int code)
 			    "no step ran: srun exited with %d and printed nothing", code);
 }
 
-static void judge(struct verdict *v, char *said, int code)
+static void classify_output(struct verdict *v, char *said, int code)
 {
 	char line[sizeof(v->what) + sizeof(v->next) + 256], own[600];
 	const char *at = last_line(said, MARK, line, sizeof(line));
 	if (at == NULL) {
-		judge_silence(v, said, code);
+		classify_silence(v, said, code);
 		return;
 	}
 	char *words = line + (strstr(line, MARK) - line) + strlen(MARK);
 	const char *lack = strsep(&words, "\t"), *check = strsep(&words, "\t"), *what = strsep(&words, "\t"),
 		   *next = words;
 	if (check == NULL || what == NULL || next == NULL)
-		judge_silence(v, said, code);
+		classify_silence(v, said, code);
 	else if (lack[0] == '\0' && check[0] == '\0')
 		verdict_say(v, VERDICT_OK, NULL, "a step is traced: the tracer is loaded, an agent at work");
 	else if (check[0] != '\0')
@@ -212,7 +212,7 @@ static void end(struct attempt *a, int status, struct verdict *v)
 	ssize_t n = pread(a->said, said, sizeof(said) - 1, 0);
 	said[n > 0 ? n : 0] = '\0';
 	close(a->said);
-	judge(v, said, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	classify_output(v, said, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 	a->pid = 0;
 }
 

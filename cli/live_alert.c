@@ -41,7 +41,7 @@ static bool anybody_stands(const struct alerting *a, const struct snapshot *l)
 }
 
 /* It hangs when two looks say so of the same ranks; whoever was stopped meanwhile had no time to go on. */
-static enum found judge(struct alerting *a, const struct snapshot *l)
+static enum found detect_hang(struct alerting *a, const struct snapshot *l)
 {
 	double now = (double)l->realtime_ns / 1e9, since = 0;
 	uint64_t key = 0;
@@ -72,7 +72,7 @@ static int leave(const struct alerting *a, char *live, double since, const struc
 }
 
 /* Who does not come out of MPI_Init has no rank yet. */
-static int look_at_start(struct alerting *a, char *const *path, enum found *ret_found, struct error *e)
+static int poll_startup(struct alerting *a, char *const *path, enum found *ret_found, struct error *e)
 {
 	struct starting x;
 	int rc = snapshot_starting(path, 1, &x, e);
@@ -103,8 +103,7 @@ static bool anybody_starts(const struct snapshot *l)
 	return false;
 }
 
-static int look_at_ranks(struct alerting *a, char *const *path, bool *ret_starts, enum found *ret_found,
-			 struct error *e)
+static int poll_ranks(struct alerting *a, char *const *path, bool *ret_starts, enum found *ret_found, struct error *e)
 {
 	struct snapshot l;
 	int rc = snapshot(path, 1, &a->before, &l, e);
@@ -114,7 +113,7 @@ static int look_at_ranks(struct alerting *a, char *const *path, bool *ret_starts
 	if (rc < 0)
 		return rc == -EAGAIN ? 0 : rc;
 	*ret_starts = anybody_starts(&l);
-	*ret_found = judge(a, &l);
+	*ret_found = detect_hang(a, &l);
 	if (*ret_found == FOUND_HANGS)
 		rc = leave(a, live_json(&l), a->since, NULL, l.step.nodes.n > 0 ? l.step.nodes.at[0].name : "", e);
 	a->before = l;
@@ -122,14 +121,14 @@ static int look_at_ranks(struct alerting *a, char *const *path, bool *ret_starts
 }
 
 /* One look. */
-static int look(struct alerting *a, const char *what, enum found *ret_found, struct error *e)
+static int poll_step(struct alerting *a, const char *what, enum found *ret_found, struct error *e)
 {
 	char path[PATH_MAX], *paths[] = {path};
 	bool starts;
 	int rc = find_step(what, path, e);
 	*ret_found = FOUND_NOTHING;
-	rc = rc == 0 ? look_at_ranks(a, paths, &starts, ret_found, e) : rc;
-	return rc == 0 && starts && *ret_found != FOUND_HANGS ? look_at_start(a, paths, ret_found, e) : rc;
+	rc = rc == 0 ? poll_ranks(a, paths, &starts, ret_found, e) : rc;
+	return rc == 0 && starts && *ret_found != FOUND_HANGS ? poll_startup(a, paths, ret_found, e) : rc;
 }
 
 static int begin(struct alerting *a, const char *policy_file, struct error *e)
@@ -147,7 +146,7 @@ static int begin(struct alerting *a, const char *policy_file, struct error *e)
 }
 
 /* How long a look takes says how busy the processors are, on which ranks that hang may spin, not what it costs. */
-static void rest(int64_t took_ns, int64_t cpu_ns)
+static void pause_between(int64_t took_ns, int64_t cpu_ns)
 {
 	int64_t ns = LOOK_NS > took_ns ? LOOK_NS : took_ns;
 	ns = ns > cpu_ns * REST_TIMES ? ns : cpu_ns * REST_TIMES;
@@ -162,9 +161,9 @@ int live_alert(const char *what, double after_s, const char *policy_file)
 	int rc = begin(&a, policy_file, &e);
 	while (rc == 0 && found == FOUND_WAITING) {
 		int64_t began_ns = now_ns(), began_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-		rc = look(&a, what, &found, &e);
+		rc = poll_step(&a, what, &found, &e);
 		if (rc == 0 && found == FOUND_WAITING)
-			rest(now_ns() - began_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began_cpu_ns);
+			pause_between(now_ns() - began_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began_cpu_ns);
 	}
 	snapshot_done(&a.before);
 	site_outbox_done(&a.outbox);

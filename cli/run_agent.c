@@ -44,7 +44,7 @@ void run_agent_start(struct run *r)
 }
 
 /* Its file says so to whoever comes later, but cannot be made in every directory. */
-static void tell(const struct run *r)
+static void signal_agent(const struct run *r)
 {
 	if (r->agent > 0)
 		kill(r->agent, SIGUSR1);
@@ -157,7 +157,7 @@ static void wait_for_agents(struct run *r)
 			return;
 		if (end == END_BAD && i + 1 < AGENTS_MAX) {
 			run_agent_start(r);
-			tell(r);
+			signal_agent(r);
 		}
 	}
 	if (end == END_HANGS)
@@ -172,6 +172,6 @@ void run_agent_end(struct run *r)
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600); /* its name is enough */
 	if (fd >= 0)
 		close(fd);
-	tell(r);
+	signal_agent(r);
 	wait_for_agents(r);
 }

@@ -14,7 +14,7 @@
 
 #define ISSUES_SHOWN 5 /* in full; of the others what they are */
 
-static bool is_judged(const cJSON *a)
+static bool is_recorded(const cJSON *a)
 {
 	return json_text(json_item(a, "job"), "imported", NULL) == NULL;
 }
@@ -22,7 +22,7 @@ static bool is_judged(const cJSON *a)
 void show_verdict(const cJSON *a)
 {
 	const char *verdict = json_text(a, "verdict", "");
-	if (verdict[0] == 0 || !is_judged(a))
+	if (verdict[0] == 0 || !is_recorded(a))
 		return;
 	fputs("Verdict     ", stdout);
 	if (json_count(a, "issues") == 0 && strcmp(verdict, "nothing to fix") == 0)
@@ -148,7 +148,7 @@ void show_issues(const cJSON *a, const char *path)
 	const cJSON **rows = json_objects(a, "issues", &n);
 	if (n > 0)
 		puts("\nIssues, causes before their consequences (severity, time lost, share of all)");
-	else if (is_judged(a)) {
+	else if (is_recorded(a)) {
 		fputs("\nIssues: ", stdout);
 		show_words(json_text(a, "verdict", "nothing to fix"), 8, 8);
 	} else

@@ -19,7 +19,7 @@ static void say_error(void *context, const char *text)
 	fprintf(stderr, "mpitrace: policy: %s\n", text);
 }
 
-static int take(const struct policy_decision *d, struct site_outbox *o, struct error *e)
+static int apply_policy(const struct policy_decision *d, struct site_outbox *o, struct error *e)
 {
 	o->how = policy_number(d, POLICY_RECORD_USERS);
 	o->without_paths = o->how != USERS_NAME;
@@ -47,7 +47,7 @@ int site_outbox_open(const char *policy_file, struct site_outbox *ret_o, struct 
 	if (rc < 0)
 		return rc;
 	struct policy_decision d = policy_decide(p, &nothing);
-	rc = take(&d, ret_o, e);
+	rc = apply_policy(&d, ret_o, e);
 	policy_free(p);
 	return rc;
 }

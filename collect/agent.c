@@ -53,8 +53,8 @@ struct agent {
 	int note_fd;
 	uint32_t next_index;
 	uint64_t budget_bytes;
-	int64_t look_ns; /* when to look again whether the output is in its place */
-	bool refused;	 /* a process could not be taken on */
+	int64_t check_output_ns; /* when to look again whether the output is in its place */
+	bool refused;		 /* a process could not be taken on */
 	struct error trouble;
 	bool troubled;
 };
@@ -107,10 +107,10 @@ static void log_line(const struct agent *a, const char *what, const char *why)
 }
 
 /* The user may have removed it with its directory, or put something else there. False: it is nowhere now. */
-static bool look_for_output(struct agent *a, int64_t now_ns)
+static bool check_output(struct agent *a, int64_t now_ns)
 {
 	int rc = output_restore(&a->output);
-	a->look_ns = now_ns + LOOK_NS * (rc < 0 ? 10 : 1);
+	a->check_output_ns = now_ns + LOOK_NS * (rc < 0 ? 10 : 1);
 	if (rc > 0)
 		permissions_share(&a->layout, a->output.path);
 	if (rc != 0)
@@ -175,7 +175,7 @@ static bool have_segments(const struct agent *a)
 	return found;
 }
 
-static void look_for_processes(struct agent *a)
+static void discover_processes(struct agent *a)
 {
 	DIR *d = opendir(a->ranks);
 	a->refused = d == NULL && errno != ENOENT;
@@ -300,7 +300,7 @@ static int64_t rest_ns(const struct agent *a, int64_t round_ns, int64_t last_ns)
 	return rest < POLL_MIN_NS ? POLL_MIN_NS : rest > POLL_MAX_NS ? POLL_MAX_NS : rest;
 }
 
-static void rest(const struct agent *a, int64_t ns)
+static void sleep_unless_ending(const struct agent *a, int64_t ns)
 {
 	for (; ns > 0 && !ending_is_told(a->stepdir); ns -= POLL_MAX_NS)
 		nanosleep(&(struct timespec){0, ns < POLL_MAX_NS ? ns : POLL_MAX_NS}, NULL);
@@ -322,10 +322,10 @@ static int64_t own_time_ns(void)
 	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? t.tv_sec * 1000000000ll + t.tv_nsec : 0;
 }
 
-static void look_beside(struct agent *a)
+static void update_beside(struct agent *a)
 {
 	beside_read(&a->beside, tick_now(), own_time_ns());
-	beside_look(&a->beside, a->processes, a->nprocesses);
+	beside_update(&a->beside, a->processes, a->nprocesses);
 }
 
 /* What is done from now on is in nobody's way. */
@@ -342,10 +342,10 @@ static void serve(struct agent *a, const struct starter *starter)
 	int64_t wait_ns = POLL_MIN_NS, began_ns = tick_sample().monotonic_ns;
 	for (;;) {
 		bool over = step_is_over(a, starter); /* asked first: what is there now is all there will be */
-		look_beside(a);
+		update_beside(a);
 		if (over)
 			step_has_ended(a);
-		look_for_processes(a);
+		discover_processes(a);
 		struct tick_sample now = tick_sample();
 		snapshot_clock(&a->snapshots, &now, over);
 		int64_t now_ns = now.monotonic_ns, round_ns = now_ns - began_ns;
@@ -357,17 +357,17 @@ static void serve(struct agent *a, const struct starter *starter)
 			return;
 		if (a->output.path != NULL)
 			snapshot_round(&a->snapshots, &a->output, a->processes, a->nprocesses, now_ns);
-		standstill_look(&a->standstill, a->processes, a->nprocesses, &now);
+		standstill_check(&a->standstill, a->processes, a->nprocesses, &now);
 		a->sampler.most_ns = standstill_gap_ns(&a->standstill);
 		if (a->output.path != NULL)
 			sampler_round(&a->sampler, &a->output, a->processes, a->nprocesses, &now);
 		give_back(a, drained);
-		if (now_ns >= a->look_ns)
-			look_for_output(a, now_ns);
-		missed_look(&a->missed, a->processes, a->nprocesses, now_ns);
+		if (now_ns >= a->check_output_ns)
+			check_output(a, now_ns);
+		missed_scan(&a->missed, a->processes, a->nprocesses, now_ns);
 		wait_ns = rest_ns(a, round_ns, wait_ns);
-		look_beside(a);
-		rest(a, missed_rest_ns(&a->missed, now_ns, wait_ns));
+		update_beside(a);
+		sleep_unless_ending(a, missed_rest_ns(&a->missed, now_ns, wait_ns));
 	}
 }
 
@@ -527,10 +527,10 @@ static int finish(struct agent *a, struct error *e)
 	}
 	if (a->nprocesses == 0)
 		return a->refused ? fail(e, -EAGAIN, "%s: cannot be read; run `mpitrace collect` again", a->ranks) : 0;
-	bool placed = look_for_output(a, 0);
+	bool placed = check_output(a, 0);
 	if (!placed && !a->refused && !was_refused(a)) { /* the last chance */
 		free_spool(a);
-		placed = look_for_output(a, 0);
+		placed = check_output(a, 0);
 	}
 	int rc = put_end(a), closed = output_close(&a->output);
 	for (uint32_t i = 0; i < a->nprocesses; i++)

@@ -33,7 +33,7 @@ static uint64_t left_tick(const struct process *p, uint64_t now)
 	return tick != 0 ? tick : p->gone ? now : 0;
 }
 
-void beside_look(struct beside *b, const struct process *processes, uint32_t n)
+void beside_update(struct beside *b, const struct process *processes, uint32_t n)
 {
 	uint64_t first = UINT64_MAX, last = 0, now = reading(b, 0)->tick;
 	bool all_left = n > 0;

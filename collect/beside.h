@@ -21,6 +21,6 @@ struct beside {
 /* The agent has used so much by now. At least where it begins to work and to rest. */
 void beside_read(struct beside *b, uint64_t tick, int64_t used_ns);
 /* Where are the ranks? To be called after each reading. */
-void beside_look(struct beside *b, const struct process *processes, uint32_t n);
+void beside_update(struct beside *b, const struct process *processes, uint32_t n);
 /* Until the last reading, if ranks are still there. */
 int64_t beside_ns(const struct beside *b);

@@ -180,7 +180,7 @@ static bool wait_for_traces(const struct finish *f, int dir_fd, struct traces *t
 	double changed = f->wait_s > 0 ? now_s() : -patience(f);
 	for (;;) {
 		unsigned before = t->n, finished = t->finished;
-		traces_look(dir_fd, f->out, t);
+		traces_scan(dir_fd, f->out, t);
 		if ((t->n != before || t->finished != finished) && f->wait_s > 0)
 			changed = now_s();
 		if (complete(f, dir_fd, t, now_s() - changed))
@@ -268,12 +268,12 @@ static double estimate_s(uint64_t events)
 	return (double)events * NS_PER_EVENT / 1e9 / (double)(n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : n);
 }
 
-static const char *said(bool page)
+static const char *page_note(bool page)
 {
 	return page ? ", report.html is from totals" : "";
 }
 
-static const char *rest(bool page)
+static const char *remaining(bool page)
 {
 	return page ? "it whole" : "the report";
 }
@@ -332,14 +332,15 @@ static bool make_page(const struct finish *f, int dir_fd, const struct traces *t
 	return made;
 }
 
-static int judge(const struct finish *f, int dir_fd, int code, double took_s, bool whole, bool page, struct error *e)
+static int report_outcome(const struct finish *f, int dir_fd, int code, double took_s, bool whole, bool page,
+			  struct error *e)
 {
 	if (code == -ETIME || stopped) {
 		finish_log(
 			dir_fd,
 			"the analysis was ended after %.2f s; the traces stay as they are%s, and `mpitrace finish %s` "
 			"makes %s",
-			took_s, said(page), f->out, rest(page));
+			took_s, page_note(page), f->out, remaining(page));
 		return stopped ? FINISH_STOPPED : FINISH_LATER;
 	}
 	finish_log(dir_fd, "analysis took %.2f s and ended with %d", took_s, code);
@@ -365,25 +366,26 @@ static int report(const struct finish *f, int dir_fd, const struct traces *t, bo
 	double needs_s = estimate_s(t->events);
 	bool page = make_page(f, dir_fd, t);
 	if (stopped) {
-		finish_log(dir_fd, "stopped before the analysis%s; `mpitrace finish %s` makes %s", said(page), f->out,
-			   rest(page));
+		finish_log(dir_fd, "stopped before the analysis%s; `mpitrace finish %s` makes %s", page_note(page),
+			   f->out, remaining(page));
 		return FINISH_STOPPED;
 	}
 	if (f->budget_s > 0 && growing > 0) {
 		finish_log(dir_fd, "agents are still at work on %u traces%s: `mpitrace finish %s` makes %s", growing,
-			   said(page), f->out, rest(page));
+			   page_note(page), f->out, remaining(page));
 		return FINISH_LATER;
 	}
 	if (f->budget_s > 0 && needs_s > f->budget_s) {
 		finish_log(dir_fd,
 			   "the analysis of %llu events needs about %.0f s, more than the %.1f s it may have here%s: "
 			   "`mpitrace finish %s` makes %s",
-			   (unsigned long long)t->events, needs_s, f->budget_s, said(page), f->out, rest(page));
+			   (unsigned long long)t->events, needs_s, f->budget_s, page_note(page), f->out,
+			   remaining(page));
 		return FINISH_LATER;
 	}
 	double begin = now_s();
 	int code = run_analysis(f, f->analyze, dir_fd, f->budget_s);
-	return judge(f, dir_fd, code, now_s() - begin, whole, page, e);
+	return report_outcome(f, dir_fd, code, now_s() - begin, whole, page, e);
 }
 
 /* No process is in the traces: the program was not MPI, or nothing of it can be read, which is said. */
@@ -460,13 +462,13 @@ static void listen_to_signals(void)
 static bool has_report(const struct finish *f, int dir_fd)
 {
 	struct traces t = {0};
-	traces_look(dir_fd, f->out, &t);
+	traces_scan(dir_fd, f->out, &t);
 	bool has = t.n > 0 && traces_have_report(dir_fd, &t);
 	traces_done(&t);
 	return has;
 }
 
-static void give_way(const struct finish *f, int dir_fd)
+static void wait_for_report(const struct finish *f, int dir_fd)
 {
 	double end = now_s() + f->give_way_s;
 	while (now_s() < end && !stopped && !has_report(f, dir_fd))
@@ -501,7 +503,7 @@ int finish_run(const struct finish *f, struct error *e)
 			"%s: belongs to somebody else, or all may write in it: copy the traces to a directory of yours",
 			f->out);
 	}
-	give_way(f, dir_fd);
+	wait_for_report(f, dir_fd);
 	double end = now_s() + f->wait_s;
 	int lock_fd = lock(dir_fd, end), rc;
 	if (lock_fd < 0) {

@@ -181,7 +181,7 @@ static enum foreign hidden(pid_t pid, const char *dir, char *ret_why, size_t cap
 	return FOREIGN_MISSED;
 }
 
-enum foreign foreign_look(pid_t pid, const char *dir, char *ret_why, size_t cap_bytes)
+enum foreign foreign_classify(pid_t pid, const char *dir, char *ret_why, size_t cap_bytes)
 {
 	char path[64], name[PATH_MAX];
 	int has = loaded(pid);

@@ -12,4 +12,4 @@ enum foreign {
 
 /* dir: where the name of a program is looked for that is not absolute, and whose process hides what it executes.
  * FOREIGN_MISSED: *ret_why says which program, why and what to do. */
-enum foreign foreign_look(pid_t pid, const char *dir, char *ret_why, size_t cap_bytes);
+enum foreign foreign_classify(pid_t pid, const char *dir, char *ret_why, size_t cap_bytes);

@@ -84,9 +84,9 @@ void memory_begin(struct memory *m, uint32_t pid)
 {
 	char path[PATH_MAX], file[PATH_MAX + 32];
 	struct sysinfo node;
-	if (m->looked || !find_group(pid, path, sizeof(path), &m->v1))
+	if (m->probed || !find_group(pid, path, sizeof(path), &m->v1))
 		return;
-	m->looked = true;
+	m->probed = true;
 	m->limit_bytes = lowest_limit(path, m->v1);
 	/* Without a limit it may have all; version 1 then has a number that no machine has. */
 	if (m->limit_bytes == 0 || (sysinfo(&node) == 0 && m->limit_bytes >= (uint64_t)node.totalram * node.mem_unit))

@@ -7,7 +7,7 @@
 
 /* Zeroed at the beginning. */
 struct memory {
-	bool looked;
+	bool probed;
 	int stat_fd; /* plus 1; 0: nothing limits it, or it is not known */
 	bool v1;
 	uint64_t limit_bytes;

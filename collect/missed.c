@@ -61,7 +61,7 @@ static struct missed_process *find(struct missed *m, pid_t pid, int64_t now_ns)
 	return p;
 }
 
-static void look_at(struct missed *m, pid_t pid, int64_t now_ns)
+static void inspect(struct missed *m, pid_t pid, int64_t now_ns)
 {
 	char why[UNTRACED_WHY_MAX];
 	struct missed_process *p = find(m, pid, now_ns);
@@ -73,10 +73,10 @@ static void look_at(struct missed *m, pid_t pid, int64_t now_ns)
 		m->changed_ns = now_ns;
 		*p = (struct missed_process){.pid = pid, .image = image, .seen_ns = now_ns, .round = m->round};
 	}
-	if (p->settled || now_ns < p->next_ns)
+	if (p->classified || now_ns < p->next_ns)
 		return;
-	enum foreign is = foreign_look(pid, m->dir, why, sizeof(why));
-	p->settled = is != FOREIGN_UNKNOWN;
+	enum foreign is = foreign_classify(pid, m->dir, why, sizeof(why));
+	p->classified = is != FOREIGN_UNKNOWN;
 	p->next_ns = now_ns + (now_ns - p->seen_ns) / AGE_PART;
 	if (is == FOREIGN_MISSED)
 		untraced_add(m->ranks, pid, why);
@@ -124,7 +124,7 @@ static int64_t own_ns(void)
 	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? t.tv_sec * 1000000000ll + t.tv_nsec : 0;
 }
 
-void missed_look(struct missed *m, const struct process *processes, uint32_t n, int64_t now_ns)
+void missed_scan(struct missed *m, const struct process *processes, uint32_t n, int64_t now_ns)
 {
 	pids below = {0};
 	int64_t began_ns = own_ns();
@@ -142,7 +142,7 @@ void missed_look(struct missed *m, const struct process *processes, uint32_t n, 
 		pid_t pid = below.at[i];
 		if (pid == getpid() || is_recorded(processes, n, pid))
 			continue;
-		look_at(m, pid, now_ns);
+		inspect(m, pid, now_ns);
 		add_children(pid, &below);
 	}
 	vec_done(&below);

@@ -16,7 +16,7 @@ struct missed_process {
 	uint64_t image; /* another one when it has executed another program */
 	int64_t seen_ns, next_ns;
 	uint32_t round;
-	bool settled; /* it has the tracer, or was told of */
+	bool classified; /* it has the tracer, or was told of */
 };
 
 struct missed {
@@ -31,7 +31,7 @@ struct missed {
 /* ranks and the layout stay the caller's. */
 void missed_begin(struct missed *m, const struct layout *layout, const char *ranks);
 /* To be called often. */
-void missed_look(struct missed *m, const struct process *processes, uint32_t n, int64_t now_ns);
+void missed_scan(struct missed *m, const struct process *processes, uint32_t n, int64_t now_ns);
 /* How long the next look can wait, rest_ns at most. */
 int64_t missed_rest_ns(const struct missed *m, int64_t now_ns, int64_t rest_ns);
 void missed_done(struct missed *m);

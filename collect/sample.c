@@ -193,15 +193,15 @@ static void put_system(struct buf *out, struct drained_thread *t, const struct m
 }
 
 /* Not each time: it would cost as much as all else. Early more often, so that short runs have it as well. */
-static bool counts_now(uint32_t looks, bool last)
+static bool counts_now(uint32_t samples, bool last)
 {
-	return last || looks % USAGE_STATUS_EVERY == 0 || (looks & (looks - 1)) == 0;
+	return last || samples % USAGE_STATUS_EVERY == 0 || (samples & (samples - 1)) == 0;
 }
 
 static void put_counters(struct buf *out, struct drained_thread *t, bool last)
 {
 	struct mpic_counters since;
-	if (counts_now(t->usage.looks, last) && counters_begin(&t->counters, t->usage.tid, NULL) &&
+	if (counts_now(t->usage.samples, last) && counters_begin(&t->counters, t->usage.tid, NULL) &&
 	    counters_read(&t->counters, t->usage.user_ns, &since))
 		mpic_put_sample_counters(out, &since);
 }
@@ -273,7 +273,7 @@ static bool put_process(struct sampler *s, struct process *p, uint64_t now_tick,
 static void put_memory(struct sampler *s, const struct process *processes, uint32_t n)
 {
 	uint64_t used;
-	for (uint32_t i = 0; i < n && !s->memory.looked; i++)
+	for (uint32_t i = 0; i < n && !s->memory.probed; i++)
 		if (!processes[i].closed && !processes[i].gone &&
 		    usage_same_namespace(processes[i].file->pid_namespace))
 			memory_begin(&s->memory, processes[i].file->pid);
@@ -281,7 +281,8 @@ static void put_memory(struct sampler *s, const struct process *processes, uint3
 		mpic_put_sample_memory(&s->payload, used, s->memory.limit_bytes);
 }
 
-static void take(struct sampler *s, struct output *o, struct process *processes, uint32_t n, int64_t gap_ns, bool last)
+static void take_sample(struct sampler *s, struct output *o, struct process *processes, uint32_t n, int64_t gap_ns,
+			bool last)
 {
 	struct tick_sample now = tick_sample(); /* the round began long before, if it drained much */
 	struct mpic_sample head = {now.tick, now.monotonic_ns, now.realtime_ns, (uint64_t)gap_ns, !s->partial};
@@ -330,11 +331,11 @@ void sampler_round(struct sampler *s, struct output *o, struct process *processe
 	if (s->last_ns / gap_ns == now->realtime_ns / gap_ns)
 		return;
 	s->last_ns = now->realtime_ns;
-	take(s, o, processes, n, gap_ns, false);
+	take_sample(s, o, processes, n, gap_ns, false);
 }
 
 void sampler_end(struct sampler *s, struct output *o, struct process *processes, uint32_t n)
 {
 	if (s->every_ns > 0 && n > 0)
-		take(s, o, processes, n, 0, true);
+		take_sample(s, o, processes, n, 0, true);
 }

@@ -67,7 +67,7 @@ static void touch(struct standstill *s, const char *path)
 }
 
 /* Clocks of nodes differ: what counts is that the time of the file is another one. */
-static void look_elsewhere(struct standstill *s, const char *path, int64_t now_ns)
+static void check_other_nodes(struct standstill *s, const char *path, int64_t now_ns)
 {
 	int64_t touched_ns = time_of(path);
 	if (touched_ns != 0 && touched_ns != s->touched_ns)
@@ -85,7 +85,7 @@ static bool elsewhere(struct standstill *s, bool here, int64_t now_ns)
 	if ((first || here) && now_ns - s->shared_ns >= TOUCH_NS) {
 		s->shared_ns = now_ns;
 		if (first)
-			look_elsewhere(s, path, now_ns);
+			check_other_nodes(s, path, now_ns);
 		else
 			touch(s, path);
 	}
@@ -117,12 +117,12 @@ static bool stands(const struct process *p, const struct tick_sample *now, int64
 	return false;
 }
 
-void standstill_look(struct standstill *s, const struct process *processes, uint32_t n, const struct tick_sample *now)
+void standstill_check(struct standstill *s, const struct process *processes, uint32_t n, const struct tick_sample *now)
 {
 	bool any = false;
-	if (s->after_ns == 0 || now->monotonic_ns - s->looked_ns < SECOND_NS)
+	if (s->after_ns == 0 || now->monotonic_ns - s->checked_ns < SECOND_NS)
 		return;
-	s->looked_ns = now->monotonic_ns;
+	s->checked_ns = now->monotonic_ns;
 	for (uint32_t i = 0; i < n && !any; i++)
 		any = stands(&processes[i], now, s->after_ns);
 	any |= elsewhere(s, any, now->monotonic_ns);

@@ -16,7 +16,7 @@
 
 struct standstill {
 	int64_t after_ns; /* half of what makes an alert; 0: nobody wants to know */
-	int64_t looked_ns;
+	int64_t checked_ns;
 	const char *marks_in; /* NULL: it is another node that says it */
 	const char *step_dir; /* that all nodes see; NULL: there is none, or no other node */
 	int64_t shared_ns;    /* when it was touched or looked for last */
@@ -28,7 +28,7 @@ struct standstill {
 /* ranks: the directory, which stays the caller's; so does the layout. */
 void standstill_begin(struct standstill *s, const struct layout *layout, const char *ranks);
 /* To be called often. */
-void standstill_look(struct standstill *s, const struct process *processes, uint32_t n, const struct tick_sample *now);
+void standstill_check(struct standstill *s, const struct process *processes, uint32_t n, const struct tick_sample *now);
 /* The step is over: nobody need look any more. */
 void standstill_end(struct standstill *s);
 /* The longest gap between samples at the moment, 0: any. */

@@ -100,7 +100,7 @@ static bool is_later(struct timespec a, struct timespec b)
 	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
-static void look_at(int dir_fd, const char *dir, const char *name, struct traces *t)
+static void scan_entry(int dir_fd, const char *dir, const char *name, struct traces *t)
 {
 	struct stat st;
 	size_t n = strlen(name);
@@ -127,13 +127,13 @@ static void add_up(struct traces *t)
 	}
 }
 
-void traces_look(int dir_fd, const char *dir, struct traces *t)
+void traces_scan(int dir_fd, const char *dir, struct traces *t)
 {
 	const struct dirent *entry;
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 	while (d != NULL && (entry = readdir(d)) != NULL)
-		look_at(dir_fd, dir, entry->d_name, t);
+		scan_entry(dir_fd, dir, entry->d_name, t);
 	if (d != NULL)
 		closedir(d);
 	add_up(t);

@@ -29,7 +29,7 @@ struct traces {
 
 /* Look again at the directory dir_fd, whose name is dir. Of files that have changed the first and last bytes are read,
  * and no more, however long they are. */
-void traces_look(int dir_fd, const char *dir, struct traces *t);
+void traces_scan(int dir_fd, const char *dir, struct traces *t);
 /* Nobody waits for these any more: read them whole, to know how many processes are in them. */
 void traces_read_unfinished(const char *dir, struct traces *t);
 /* Traces without an end to which something was added in the last seconds: somebody writes them, here or on another

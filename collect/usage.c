@@ -101,14 +101,14 @@ bool usage_of_thread(struct usage *u, uint32_t pid, uint32_t tid, bool all, stru
 	if (!read_text(u, pid, USAGE_SCHEDSTAT, text, sizeof(text)) ||
 	    sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &s->cpu_ns, &s->wait_ns, &s->slices) != 3)
 		return false;
-	bool stat_now =
-		all || u->looks == 0 || u->looks % USAGE_STAT_EVERY == 1; /* whenever counters are, too (sample.c) */
+	bool stat_now = all || u->samples == 0 ||
+			u->samples % USAGE_STAT_EVERY == 1; /* whenever counters are, too (sample.c) */
 	if (stat_now && (!read_text(u, pid, USAGE_STAT, text, sizeof(text)) ||
 			 !read_stat(text, s, &u->user_ns, &u->resident_bytes)))
 		return false;
-	if (all || u->looks % USAGE_STATUS_EVERY == 0)
+	if (all || u->samples % USAGE_STATUS_EVERY == 0)
 		read_involuntary(u, pid);
-	u->looks++;
+	u->samples++;
 	*ret_system = *s;
 	*ret_resident_bytes = u->resident_bytes;
 	return true;

@@ -14,7 +14,7 @@ enum usage_file { USAGE_SCHEDSTAT, USAGE_STAT, USAGE_STATUS, USAGE_FILES };
 struct usage {
 	int fds[USAGE_FILES]; /* plus 1 */
 	uint32_t tid;
-	uint32_t looks;
+	uint32_t samples;
 	/* As of the last time that they were read: */
 	struct mpic_system system;
 	uint64_t resident_bytes;

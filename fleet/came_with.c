@@ -130,7 +130,7 @@ static size_t stem_of(const struct thing *x)
 	return x->kind != MODULE ? 0 : slash != NULL ? (size_t)(slash - x->name) : strlen(x->name);
 }
 
-static struct thing *went_for(struct tally *t, const struct thing *came)
+static struct thing *replaced_by(struct tally *t, const struct thing *came)
 {
 	for (size_t i = 0; i < t->things.n; i++) {
 		struct thing *x = &t->things.at[i];
@@ -147,8 +147,8 @@ static void put_name(struct buf *b, const struct thing *x)
 	buf_printf(b, "%.*s", x->kind == BUILD ? 8 : 200, x->name);
 }
 
-static int keep(struct fleet *f, sqlite3_stmt *insert, const struct change *c, const struct thing *came,
-		const struct thing *went, struct error *e)
+static int insert_change(struct fleet *f, sqlite3_stmt *insert, const struct change *c, const struct thing *came,
+			 const struct thing *went, struct error *e)
 {
 	_cleanup_buf_ struct buf text = {0};
 	const struct thing *x = came != NULL ? came : went;
@@ -178,14 +178,14 @@ static int keep_change(struct fleet *f, sqlite3_stmt *insert, const struct chang
 		struct thing *came = &t->things.at[i], *went;
 		if (!moved(t, came, SINCE))
 			continue;
-		went = went_for(t, came);
+		went = replaced_by(t, came);
 		if (went != NULL)
 			went->told = true;
-		rc = keep(f, insert, c, came, went, e);
+		rc = insert_change(f, insert, c, came, went, e);
 	}
 	for (size_t i = 0; i < t->things.n && rc == 0; i++)
 		if (!t->things.at[i].told && moved(t, &t->things.at[i], BEFORE))
-			rc = keep(f, insert, c, NULL, &t->things.at[i], e);
+			rc = insert_change(f, insert, c, NULL, &t->things.at[i], e);
 	return rc;
 }
 

@@ -230,7 +230,7 @@ static void estimate_done(struct estimate *x)
 }
 
 /* One state of all jobs. Nobody who writes waits for it, which may take minutes. */
-static int look(struct fleet *f, struct estimate *x, struct error *e)
+static int estimate_snapshot(struct fleet *f, struct estimate *x, struct error *e)
 {
 	int rc = samples_renew(f, e);
 	if (rc == 0)
@@ -251,7 +251,7 @@ static int look(struct fleet *f, struct estimate *x, struct error *e)
 		rc = changes_find(&x->scan, &x->changes);
 	if (rc < 0)
 		return fail(e, rc, "out of memory: %zu jobs on %zu nodes", x->scan.jobs.n, x->scan.names.n);
-	return links_judge(f, &x->scan, &x->links, e);
+	return links_estimate(f, &x->scan, &x->links, e);
 }
 
 static int put(struct fleet *f, const struct estimate *x, struct error *e)
@@ -296,7 +296,7 @@ int fleet_estimate(struct fleet *f, struct error *e)
 	int rc = is_current(f, &current, e);
 	if (rc < 0 || current)
 		return rc;
-	rc = look(f, &x, e);
+	rc = estimate_snapshot(f, &x, e);
 	if (rc == 0)
 		rc = fleet_run(f, "BEGIN IMMEDIATE", e);
 	if (rc == 0)

@@ -68,7 +68,7 @@ static int step(struct ingest *g, sqlite3_stmt *s, struct error *e)
 	return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : fleet_fail(g->f, e);
 }
 
-static int look_up(struct ingest *g, int kind, const char *text, sqlite3_int64 *ret_id, struct error *e)
+static int lookup_name(struct ingest *g, int kind, const char *text, sqlite3_int64 *ret_id, struct error *e)
 {
 	sqlite3_bind_int(g->find_name, 1, kind);
 	sqlite3_bind_text(g->find_name, 2, text, -1, SQLITE_STATIC);
@@ -100,7 +100,7 @@ static int name_of(struct ingest *g, int kind, const char *text, sqlite3_int64 *
 		*ret_id = g->names.at[at].id;
 		return 0;
 	}
-	int rc = look_up(g, kind, text, ret_id, e);
+	int rc = lookup_name(g, kind, text, ret_id, e);
 	if (rc < 0)
 		return rc;
 	struct name n = {strdup(text), kind, *ret_id};

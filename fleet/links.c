@@ -211,7 +211,7 @@ static void fill(const struct difference *at, size_t n, struct room *r, struct l
 	fill_evidence(at, n, x);
 }
 
-static bool tells(const struct link_effect *x)
+static bool has_enough(const struct link_effect *x)
 {
 	return x->blocks >= LINK_BLOCKS && x->days >= LINK_DAYS;
 }
@@ -238,7 +238,7 @@ static void each_split(const struct differences *d, const struct room *r, struct
 	}
 }
 
-static void take_better(struct candidate *c, const struct differences *d, size_t k, double z)
+static void update_split(struct candidate *c, const struct differences *d, size_t k, double z)
 {
 	c->splits++;
 	if (fabs(z) <= fabs(c->change_z))
@@ -247,7 +247,7 @@ static void take_better(struct candidate *c, const struct differences *d, size_t
 	c->since.since = c->since.since_low = c->since.since_high = (double)d->at.at[k].block * BLOCK_S;
 }
 
-static void take_as_likely(struct candidate *c, const struct differences *d, size_t k, double z)
+static void widen_interval(struct candidate *c, const struct differences *d, size_t k, double z)
 {
 	double at = (double)d->at.at[k].block * BLOCK_S;
 	if (z * c->change_z < 0 || z * z < c->change_z * c->change_z - AS_LIKELY)
@@ -262,16 +262,16 @@ static void find_change(const struct differences *d, struct room *r, struct cand
 	for (size_t i = 0; i < n; i++)
 		r->values[i] = d->at.at[i].value;
 	rank(r->values, n, r->sorted, r->ranks);
-	each_split(d, r, c, take_better);
+	each_split(d, r, c, update_split);
 	if (c->splits == 0)
 		return;
-	each_split(d, r, c, take_as_likely);
+	each_split(d, r, c, widen_interval);
 	size_t first = search_first(0, n, i, d->at.at[i].block * (double)BLOCK_S < c->since.since);
 	struct link_effect before = c->since;
 	fill(d->at.at, first, r, &before);
 	fill(d->at.at + first, n - first, r, &c->since);
 	c->since.before = before.effect;
-	if (!tells(&before) || !tells(&c->since))
+	if (!has_enough(&before) || !has_enough(&c->since))
 		c->change_z = 0;
 }
 
@@ -282,7 +282,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Keep what can be judged. */
-static int keep(struct work *w, struct differences *d)
+static int add_candidate(struct work *w, struct differences *d)
 {
 	struct candidate c = {.whole = d->about, .since = d->about};
 	struct room r;
@@ -292,10 +292,10 @@ static int keep(struct work *w, struct differences *d)
 		return -ENOMEM;
 	vec_sort(&d->at, by_time);
 	fill(d->at.at, d->at.n, &r, &c.whole);
-	if (tells(&c.whole))
+	if (has_enough(&c.whole))
 		find_change(d, &r, &c);
 	free(r.values);
-	if (!tells(&c.whole))
+	if (!has_enough(&c.whole))
 		return 0;
 	memcpy(&c.whole.cost, &d->exposed, sizeof(c.whole.cost));
 	if (vec_push(&w->candidates, c) < 0)
@@ -391,7 +391,7 @@ static int compare_others(struct work *w, size_t first, size_t end)
 		struct differences d = {
 			.about = {.at = LINK_NONE, .program = j->program, .user = j->user, .other = other}};
 		rc = compare(&q, first, end, &d);
-		rc = rc == 0 ? keep(w, &d) : rc;
+		rc = rc == 0 ? add_candidate(w, &d) : rc;
 		differences_done(&d);
 	}
 	vec_done(&others);
@@ -407,7 +407,7 @@ static int compare_switch(struct work *w, uint32_t at)
 		end = end_of_group(w, i);
 		rc = compare(&q, i, end, &d);
 	}
-	rc = rc == 0 ? keep(w, &d) : rc;
+	rc = rc == 0 ? add_candidate(w, &d) : rc;
 	differences_done(&d);
 	return rc;
 }
@@ -420,7 +420,7 @@ static double tail_of(double z)
 }
 
 /* What changed is judged by its jobs since then. Exposed core-hours become what it may have cost. */
-static struct link_effect judged(struct candidate *c, size_t n)
+static struct link_effect tested_effect(struct candidate *c, size_t n)
 {
 	struct link_effect x = c->whole;
 	size_t kept = 0;
@@ -457,7 +457,7 @@ static bool names_victim(const link_list *list, size_t n, const struct link_effe
 }
 
 /* The surest first; of a program the surest only. */
-static void keep_sure(link_list *list)
+static void keep_significant(link_list *list)
 {
 	double q = 1;
 	size_t kept = 0;
@@ -477,12 +477,12 @@ static void keep_sure(link_list *list)
 }
 
 /* Those of w->candidates that are no chance, behind those of the list. */
-static int judge(struct work *w, link_list *list)
+static int test_candidates(struct work *w, link_list *list)
 {
 	link_list found = {0};
 	int rc = 0;
 	for (size_t i = 0; i < w->candidates.n && rc == 0; i++) {
-		struct link_effect x = judged(&w->candidates.at[i], w->candidates.n);
+		struct link_effect x = tested_effect(&w->candidates.at[i], w->candidates.n);
 		rc = vec_push(&found, x);
 		if (rc < 0)
 			vec_done(&x.cost);
@@ -490,7 +490,7 @@ static int judge(struct work *w, link_list *list)
 	for (size_t i = 0; i < w->candidates.n; i++)
 		vec_done(&w->candidates.at[i].whole.cost);
 	w->candidates.n = 0;
-	keep_sure(&found);
+	keep_significant(&found);
 	for (size_t i = 0; i < found.n && rc == 0; i++) {
 		rc = vec_push(list, found.at[i]);
 		if (rc == 0)
@@ -510,12 +510,12 @@ static int find(struct work *w, link_list *list)
 		vec_sort(&w->order, by_group);
 	for (uint32_t i = 1; i <= w->beside.switches && rc == 0; i++)
 		rc = compare_switch(w, i);
-	rc = rc == 0 ? judge(w, list) : rc;
+	rc = rc == 0 ? test_candidates(w, list) : rc;
 	for (size_t i = 0, end; i < w->order.n && rc == 0; i = end) {
 		end = end_of_group(w, i);
 		rc = compare_others(w, i, end);
 	}
-	return rc == 0 ? judge(w, list) : rc;
+	return rc == 0 ? test_candidates(w, list) : rc;
 }
 
 int links_find(const struct scan *s, const uint32_t *switch_of, link_list *ret_list, struct link_omitted *ret_omitted)

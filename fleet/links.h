@@ -70,6 +70,6 @@ void links_done(link_list *list);
 /* The switches of nodes as Slurm's topology.conf has them, in place of what is known: 0 or -errno with text. */
 int links_topology(struct fleet *f, const char *path, struct error *e);
 /* Find them by what is known of switches; links_done() frees. 0 or -errno with text. */
-int links_judge(struct fleet *f, const struct scan *s, link_list *ret_list, struct error *e);
+int links_estimate(struct fleet *f, const struct scan *s, link_list *ret_list, struct error *e);
 /* In place of those that are there, inside of the caller's transaction. */
 int links_keep(struct fleet *f, const link_list *list, struct error *e);

@@ -174,7 +174,7 @@ static void bind(sqlite3_stmt *s, int place, const struct link_effect *x)
 	bind_since(s, ++at, x);
 }
 
-static int judge(struct fleet *f, const struct scan *s, link_list *ret_list, struct error *e)
+static int estimate(struct fleet *f, const struct scan *s, link_list *ret_list, struct error *e)
 {
 	uint32_t *switch_of = calloc(s->names.n + 1, sizeof(*switch_of));
 	int rc = switch_of != NULL ? load(f, s, switch_of, e) : fail(e, -ENOMEM, "out of memory");
@@ -207,7 +207,7 @@ static int first_day(struct fleet *f, uint32_t day_end, uint32_t *ret_day, struc
 }
 
 /* Who was beside whom is known when all jobs are there. */
-int links_judge(struct fleet *f, const struct scan *s, link_list *ret_list, struct error *e)
+int links_estimate(struct fleet *f, const struct scan *s, link_list *ret_list, struct error *e)
 {
 	struct scan whole;
 	double switches;
@@ -216,13 +216,13 @@ int links_judge(struct fleet *f, const struct scan *s, link_list *ret_list, stru
 	if (rc < 0)
 		return rc;
 	if (s->thinned == 0 || s->thinned + LINK_LAST_DAYS < s->day_end || switches < 2)
-		return judge(f, s, ret_list, e);
+		return estimate(f, s, ret_list, e);
 	rc = first_day(f, s->day_end, &first, e);
 	if (rc == 0)
 		rc = scan_load_from(f, first, &whole, e);
 	if (rc < 0)
 		return rc;
-	rc = judge(f, &whole, ret_list, e);
+	rc = estimate(f, &whole, ret_list, e);
 	scan_done(&whole);
 	return rc;
 }

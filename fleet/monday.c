@@ -88,7 +88,7 @@ void monday_hours(double hours, char ret_text[32])
 	sqlite3_free(text);
 }
 
-static void said(sqlite3_context *c, int n, sqlite3_value **values)
+static void sql_hours(sqlite3_context *c, int n, sqlite3_value **values)
 {
 	char text[32];
 	(void)n;
@@ -101,7 +101,7 @@ static int add_functions(struct fleet *f, struct error *e)
 	const int how = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
 	int rc = sqlite3_create_function(f->db, "plain", 1, how, NULL, plain, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_create_function(f->db, "said", 1, how, NULL, said, NULL, NULL);
+		rc = sqlite3_create_function(f->db, "said", 1, how, NULL, sql_hours, NULL, NULL);
 	return rc == SQLITE_OK ? 0 : fleet_fail(f, e);
 }
 
@@ -111,7 +111,7 @@ static char *column(sqlite3_stmt *row, int i)
 	return strdup(text != NULL ? text : "");
 }
 
-static int take(matter_list *list, sqlite3_stmt *row)
+static int read_matter(matter_list *list, sqlite3_stmt *row)
 {
 	struct matter x = {.kind = &kinds[sqlite3_column_int(row, 0) - 1],
 			   .least = sqlite3_column_double(row, 1),
@@ -147,7 +147,7 @@ static int ask(struct fleet *f, const struct monday *m, matter_list *list, struc
 	sqlite3_stmt *row = rows_of(f, m->until, e);
 	int rc = row != NULL ? 0 : -EIO, got = SQLITE_DONE;
 	while (rc == 0 && (got = sqlite3_step(row)) == SQLITE_ROW)
-		if (sqlite3_column_double(row, 4) > 0 && take(list, row) < 0)
+		if (sqlite3_column_double(row, 4) > 0 && read_matter(list, row) < 0)
 			rc = fail(e, -ENOMEM, "out of memory");
 	if (rc == 0 && got != SQLITE_DONE)
 		rc = fleet_fail(f, e);
@@ -224,7 +224,7 @@ static int put_text(struct monday_sentence *x, const char *head, const struct bu
 }
 
 /* One sentence of all new matters of a kind, from `at` on. */
-static int add_together(struct monday *m, const matter_list *all, size_t at)
+static int add_summary(struct monday *m, const matter_list *all, size_t at)
 {
 	const struct kind *k = all->at[at].kind;
 	struct monday_sentence x = {.kind = k->name, .key = strdup(k->name)};
@@ -279,7 +279,7 @@ static int make_sentences(struct monday *m, const matter_list *all)
 		const struct matter *x = &all->at[i];
 		bool first = i == 0 || x->kind != all->at[i - 1].kind;
 		if (x->kind->head != NULL && first)
-			rc = add_together(m, all, i);
+			rc = add_summary(m, all, i);
 		else if (x->kind->head == NULL && alone < ALONE_MOST && is_new(m, all, i) && ++alone > 0)
 			rc = add_alone(m, x);
 	}
@@ -301,7 +301,7 @@ static double hours_of(const matter_list *all, const char *key)
 	return hours;
 }
 
-static int look_back(struct fleet *f, struct monday *m, const matter_list *all, struct error *e)
+static int follow_up(struct fleet *f, struct monday *m, const matter_list *all, struct error *e)
 {
 	sqlite3_stmt *row = fleet_prepare(
 		f,
@@ -374,7 +374,7 @@ int monday_read(struct fleet *f, int64_t until, struct monday *ret_m, struct err
 	if (rc == 0)
 		rc = ask(f, &m, &all, e);
 	if (rc == 0)
-		rc = look_back(f, &m, &all, e);
+		rc = follow_up(f, &m, &all, e);
 	if (rc == 0 && make_sentences(&m, &all) < 0)
 		rc = fail(e, -ENOMEM, "out of memory");
 	matters_done(&all);

@@ -206,7 +206,7 @@ static int by_p(const void *a, const void *b)
 }
 
 /* q of the i-th smallest p is the least p n/i from there on. NAN: not judged. */
-static int judge(struct node_effect *x, size_t n, const double *p)
+static int adjust_p_values(struct node_effect *x, size_t n, const double *p)
 {
 	struct place *order = calloc(n, sizeof(*order));
 	size_t k = 0;
@@ -227,7 +227,7 @@ static int judge(struct node_effect *x, size_t n, const double *p)
 	return 0;
 }
 
-static void give(const struct node_fit *f, struct node_effect *x, double *room)
+static void store_effects(const struct node_fit *f, struct node_effect *x, double *room)
 {
 	size_t n = f->s->names.n;
 	for (size_t i = 0; i < n; i++) {
@@ -256,10 +256,10 @@ static int find_slow(struct node_fit *f, const struct node_changing *g, struct n
 	size_t n = f->s->names.n;
 	for (size_t i = 0; i < n; i++)
 		p[i] = x[i].jobs >= NODE_JOBS ? erfc(x[i].z / M_SQRT2) / 2 : NAN;
-	int rc = judge(x, n, p);
+	int rc = adjust_p_values(x, n, p);
 	if (rc == 0)
 		rc = node_programs_find(f, g, x, p);
-	return rc == 0 ? judge(x, n, p) : rc;
+	return rc == 0 ? adjust_p_values(x, n, p) : rc;
 }
 
 /* Those first in which the node stands out most, measured in the noise of their kind. */
@@ -381,7 +381,7 @@ int nodes_estimate(const struct scan *s, struct node_effect **ret_effects)
 	}
 	if (rc == 0) {
 		iterate(&f, ROUNDS_AGAIN, 0, room);
-		give(&f, x, room);
+		store_effects(&f, x, room);
 		rc = find_slow(&f, &g, x, room);
 	}
 	if (rc == 0) {

@@ -337,7 +337,7 @@ void put_kept_from(struct fleet_page *g)
 	put(&g->p, "</p>\n");
 }
 
-void put_judged(struct fleet_page *g)
+void put_basis(struct fleet_page *g)
 {
 	sqlite3_stmt *row =
 		ask(g,

@@ -120,7 +120,7 @@ void put_job_named(struct fleet_page *g, sqlite3_int64 id, const char *key, cons
 /* From when on single jobs are there, while sums are of all; nothing where no job was pruned. */
 void put_kept_from(struct fleet_page *g);
 /* How many jobs nodes and programs were judged by (fleet/samples.h). */
-void put_judged(struct fleet_page *g);
+void put_basis(struct fleet_page *g);
 
 /* ---- chart.c ---- */
 

@@ -7,7 +7,7 @@
 #define REACH_MOST 0.5
 
 struct counts {
-	double nodes, judged, suspected;
+	double nodes, estimated, suspected;
 };
 
 static struct counts count(struct fleet_page *g)
@@ -28,15 +28,15 @@ static void put_masthead(struct fleet_page *g, const struct counts *c)
 		put(&g->p, "%s of %s nodes %s suspected of being slow.", fmt_count(c->suspected).s,
 		    fmt_count(c->nodes).s, c->suspected == 1 ? "is" : "are");
 	else
-		put(&g->p, c->judged > 0 ? "No node is suspected of being slow."
-					 : "There are too few jobs to judge any node.");
+		put(&g->p, c->estimated > 0 ? "No node is suspected of being slow."
+					    : "There are too few jobs to judge any node.");
 	put(&g->p,
 	    "</h1>\n<p class=\"cause\">%s computed longer than the other ranks of the same jobs, by what neither "
 	    "programs nor users have of their own.</p>\n<dl class=\"figures\"><div><dt>nodes in at least %d jobs that "
 	    "show "
 	    "it</dt><dd>%s</dd></div><div><dt>nodes with too few jobs to judge</dt><dd>%s</dd></div></dl></div>\n",
-	    c->suspected > 0 ? "Ranks there" : "A slow node is one whose ranks", NODE_JOBS, fmt_count(c->judged).s,
-	    fmt_count(c->nodes - c->judged).s);
+	    c->suspected > 0 ? "Ranks there" : "A slow node is one whose ranks", NODE_JOBS, fmt_count(c->estimated).s,
+	    fmt_count(c->nodes - c->estimated).s);
 }
 
 static double place(double value, double least, double most)
@@ -205,7 +205,7 @@ void page_nodes(struct fleet_page *g)
 	put_masthead(g, &c);
 	if (c.suspected > 0)
 		put_suspects(g);
-	if (c.judged > 0)
+	if (c.estimated > 0)
 		put_all(g);
 	put_links(g);
 	if (c.suspected > 0)
@@ -221,7 +221,7 @@ void page_nodes(struct fleet_page *g)
 	    "stands apart, also where only some programs show it, two at least; a slow network or file system does "
 	    "not, because that is not time outside MPI. Jobs on one "
 	    "node, and jobs with missing ranks, say nothing here.</p>\n");
-	put_judged(g);
+	put_basis(g);
 	section_end(g);
 	fleet_end(g);
 }

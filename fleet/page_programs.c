@@ -74,7 +74,7 @@ void put_changes(struct fleet_page *g, sqlite3_int64 program)
 	}
 	put(&g->p, any ? "</tbody></table></div>\n" : "<p>No change beyond chance.</p>\n");
 	sqlite3_finalize(row);
-	put_judged(g);
+	put_basis(g);
 	if (program == 0)
 		put_data_links(g, "changes");
 	section_end(g);

@@ -127,7 +127,7 @@ static int exists(struct site *s, const char *sql, sqlite3_int64 id)
 }
 
 /* Is it the page of a job that was pruned? Only who sees all is told. */
-static bool was_let_go(struct fleet_page *g, sqlite3_int64 id)
+static bool was_pruned(struct fleet_page *g, sqlite3_int64 id)
 {
 	return g->site->user == 0 &&
 	       (double)id <= ask_number(g, "SELECT seq FROM sqlite_sequence, let_go WHERE name='jobs' AND day>0", 0);
@@ -143,7 +143,7 @@ static int put_one(struct site *s, const char *name, struct fleet_page *g)
 		int rc = exists(s, each[i].whose, id);
 		if (rc == 0)
 			each[i].put(g, id);
-		else if (rc == -ENOENT && each[i].put == page_job && was_let_go(g, id)) {
+		else if (rc == -ENOENT && each[i].put == page_job && was_pruned(g, id)) {
 			page_job_gone(g);
 			rc = 0;
 		}

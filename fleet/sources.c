@@ -283,7 +283,7 @@ static int take_many(struct walk *w, const char *path)
 /* ---- a directory ---- */
 
 /* Its owner can set a time to come: such a one would stay for ever. */
-static bool is_settled(const struct stat *st, int64_t until)
+static bool is_stable(const struct stat *st, int64_t until)
 {
 	return st->st_mtime < until || (until > 0 && st->st_mtime > time(NULL) + FUTURE_S);
 }
@@ -304,7 +304,7 @@ static int open_above(const FTSENT *x)
 }
 
 /* What is below the directory that was named may be somebody's who lets nobody remove it. */
-static int take_away(struct walk *w, const FTSENT *x)
+static int unlink_seen(struct walk *w, const FTSENT *x)
 {
 	int fd = open_above(x), rc = fd >= 0 && unlinkat(fd, x->fts_name, 0) == 0 ? 0 : -errno;
 	if (fd >= 0)
@@ -319,12 +319,12 @@ static int remove_file(struct walk *w, const FTSENT *x)
 	const struct source_removal *r = w->removal;
 	bool full = ends_with(x->fts_name, OUTBOX_FULL_SUFFIX);
 	if (ends_with(x->fts_name, OUTBOX_ALERT_SUFFIX) || ends_with(x->fts_name, OUTBOX_SLOT_SUFFIX))
-		return is_settled(x->fts_statp, time(NULL) - OUTBOX_ALERT_DAYS * 86400) ? take_away(w, x) : 0;
-	if ((!full && !ends_with(x->fts_name, OUTBOX_SUFFIX)) || !is_settled(x->fts_statp, r->until))
+		return is_stable(x->fts_statp, time(NULL) - OUTBOX_ALERT_DAYS * 86400) ? unlink_seen(w, x) : 0;
+	if ((!full && !ends_with(x->fts_name, OUTBOX_SUFFIX)) || !is_stable(x->fts_statp, r->until))
 		return 0;
 	if (!full && r->keep != NULL && r->keep(r->context, x->fts_path, x->fts_statp))
 		return 0;
-	return take_away(w, x);
+	return unlink_seen(w, x);
 }
 
 static int visit(struct walk *w, const FTSENT *x)

@@ -275,7 +275,7 @@ struct mpix_file;
 /* Before the end: let look() read what has been put so far, as a file without levels of detail and with an empty
  * analysis. Nothing of that stays, and putting may go on. What look() returns, or -errno with text; -ENOTSUP where path
  * is no regular file. */
-int mpix_writer_look(struct mpix_writer *w, int (*look)(void *context, struct mpix_file *f), void *context,
+int mpix_writer_peek(struct mpix_writer *w, int (*peek)(void *context, struct mpix_file *f), void *context,
 		     struct error *e);
 /* Add levels of detail, signatures, clocks and the analysis object (JSON text, schema mpitrace/analysis/1), seal,
  * fsync, rename. Frees w, also on failure. */

@@ -156,7 +156,7 @@ static int write_draft(struct mpix_writer *w, struct error *e)
 	return rc == 0 ? mpix_chunks_seal(&w->out, e) : rc;
 }
 
-int mpix_writer_look(struct mpix_writer *w, int (*look)(void *context, struct mpix_file *f), void *context,
+int mpix_writer_peek(struct mpix_writer *w, int (*peek)(void *context, struct mpix_file *f), void *context,
 		     struct error *e)
 {
 	uint64_t offset = w->out.offset;
@@ -169,7 +169,7 @@ int mpix_writer_look(struct mpix_writer *w, int (*look)(void *context, struct mp
 	if (rc == 0)
 		rc = mpix_open(w->out.file.temporary, &f, e);
 	if (rc == 0)
-		rc = look(context, f);
+		rc = peek(context, f);
 	mpix_close(f);
 	w->code = mpix_chunks_unseal(&w->out, offset, e);
 	return w->code < 0 ? w->code : rc;

@@ -220,7 +220,7 @@ static int cfa_offset(struct table *t, struct cursor *c, bool factored)
 	return 0;
 }
 
-static int one(struct table *t, struct cursor *c)
+static int run_instruction(struct table *t, struct cursor *c)
 {
 	uint8_t op;
 	uint64_t n;
@@ -278,7 +278,7 @@ static int run(struct table *t, struct cursor *c)
 	int rc = 0;
 	while (rc == 0 && cursor_left(c) > 0) {
 		struct state before = t->now;
-		rc = one(t, c);
+		rc = run_instruction(t, c);
 		if (t->at > t->until) { /* what follows holds behind the place */
 			t->now = before;
 			return 0;
@@ -365,7 +365,7 @@ static bool fits(int64_t offset, int64_t max)
 	return offset <= max && offset >= -max;
 }
 
-static struct frame_rule settle(const struct state *s)
+static struct frame_rule rule_of_state(const struct state *s)
 {
 	struct frame_rule none = {.cfa_from = s->ends ? CFA_END : CFA_UNKNOWN};
 	if (!s->returns || !fits(s->cfa_offset, CFA_OFFSET_MAX) || !fits(s->ra_offset, INT16_MAX))
@@ -396,5 +396,5 @@ struct frame_rule cfi_rule(uint64_t pc)
 	if (!entry(fde + sizeof(uint32_t) - to_common, &shared) || common(&t, &shared) < 0 || t.signal ||
 	    function(&t, &c) < 0)
 		return none;
-	return settle(&t.now);
+	return rule_of_state(&t.now);
 }

@@ -198,7 +198,7 @@ static void put_cache(MPI_Comm comm, const struct entry *c)
 }
 
 /* The handle stands for it from now on. */
-static struct entry *keep(MPI_Comm comm, const struct entry *fresh)
+static struct entry *store_entry(MPI_Comm comm, const struct entry *fresh)
 {
 	uint32_t index;
 	if (!handle_map_find(&by_handle, comm_bits(comm), &index) && !index_take(&indices, &index))
@@ -220,7 +220,7 @@ static struct entry *enter_duplicate(MPI_Comm comm, uint32_t op, const struct en
 	c.created = c.objects = 0;
 	c.global_id = child_identity(parent, child, run.first, run.first);
 	put_def(&c, op, parent->id, false, &local, &remote);
-	return keep(comm, &c);
+	return store_entry(comm, &c);
 }
 
 static bool have_room(void)
@@ -269,7 +269,7 @@ static struct entry *enter(MPI_Comm comm, uint32_t op, const struct entry *paren
 							     remote.n > 0 ? remote.ranks[0] : local.ranks[0])
 					    : salted_identity(salt, &local, &remote);
 		put_def(&c, op, parent->id, inter != 0, &local, &remote);
-		kept = keep(comm, &c);
+		kept = store_entry(comm, &c);
 	}
 	pmpi.MPI_Group_free(&group);
 	return kept;

@@ -113,7 +113,7 @@ void unseen_begin(struct unseen *u, int n, const MPI_Request *requests)
 }
 
 /* The open call completes it itself. */
-static bool is_looked_for(MPI_Request handle)
+static bool is_awaited(MPI_Request handle)
 {
 	const struct stream *s = stream_mine;
 	const struct completing *c = s != NULL && s->completing.inside == s->open.inside ? &s->completing : NULL;
@@ -127,8 +127,8 @@ void unseen_end(struct unseen *u, const MPI_Request *requests, bool freed)
 {
 	struct request taken;
 	for (int i = 0; i < u->n && !forked; i++)
-		if (u->handles[i] != MPI_REQUEST_NULL && requests[i] != u->handles[i] &&
-		    !is_looked_for(u->handles[i]) && request_take(u->handles[i], freed, &taken))
+		if (u->handles[i] != MPI_REQUEST_NULL && requests[i] != u->handles[i] && !is_awaited(u->handles[i]) &&
+		    request_take(u->handles[i], freed, &taken))
 			atomic_fetch_add_explicit(&segfile->requests_unseen, 1, memory_order_relaxed);
 	if (u->map_bytes > 0 && u->handles != NULL)
 		munmap(u->handles, u->map_bytes);

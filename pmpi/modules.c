@@ -39,7 +39,7 @@ static struct module mpi, ours;
 uintptr_t mpi_code_begin[2], mpi_code_len[2];
 uintptr_t mpi_hull_begin, mpi_hull_len;
 
-static bool has(const struct module *m, uint64_t address)
+static bool contains(const struct module *m, uint64_t address)
 {
 	return address - m->begin < m->end - m->begin;
 }
@@ -47,7 +47,7 @@ static bool has(const struct module *m, uint64_t address)
 static struct module *module_of(uint64_t address)
 {
 	for (uint32_t i = 0; i < nknown; i++)
-		if (has(&known[i], address))
+		if (contains(&known[i], address))
 			return &known[i];
 	return NULL;
 }
@@ -59,7 +59,7 @@ bool modules_have(uint64_t address)
 
 bool modules_is_mpi(uint64_t address)
 {
-	return has(&mpi, address);
+	return contains(&mpi, address);
 }
 
 bool modules_is_part(uint64_t address)
@@ -70,7 +70,7 @@ bool modules_is_part(uint64_t address)
 
 bool modules_is_ours(uint64_t address)
 {
-	return has(&ours, address);
+	return contains(&ours, address);
 }
 
 static uint32_t build_id(const struct dl_phdr_info *info, const uint8_t **ret_id)
@@ -186,9 +186,9 @@ static void add(struct stream *s, const struct dl_phdr_info *info, const struct 
 	struct module *to = known;
 	while (to < known + nknown && to->end != 0)
 		to++;
-	if (has(m, (uintptr_t)pmpi.MPI_Init))
+	if (contains(m, (uintptr_t)pmpi.MPI_Init))
 		mpi = *m;
-	else if (has(m, (uintptr_t)modules_have))
+	else if (contains(m, (uintptr_t)modules_have))
 		ours = *m;
 	else if (note_fortran_layer(path, m) || tools_note(m->begin, m->end, path, is_program))
 		add_to_hull(m);
@@ -224,7 +224,7 @@ static bool is_known(const struct module *m)
 	return k != NULL && k->begin == m->begin && k->end == m->end && k->name == m->name;
 }
 
-static int look(struct dl_phdr_info *info, size_t size, void *context)
+static int visit_module(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct module m;
 	(void)size;
@@ -243,7 +243,7 @@ void modules_note(uint64_t address)
 	if (s != NULL && m == NULL) {
 		tables_lock();
 		segfile->modules_missing = 0; /* as of this look */
-		dl_iterate_phdr(look, s);
+		dl_iterate_phdr(visit_module, s);
 		tables_unlock();
 		m = module_of(address);
 	}
@@ -252,7 +252,7 @@ void modules_note(uint64_t address)
 }
 
 /* Of those that nobody called from, only such as lie where one was that did. */
-static int look_at_closing(struct dl_phdr_info *info, size_t size, void *context)
+static int visit_after_close(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct module m;
 	(void)size;
@@ -276,7 +276,7 @@ void mpitrace_closing(void *handle)
 	if (handle != NULL && dlinfo(handle, RTLD_DI_LINKMAP, &closing) != 0)
 		closing = NULL;
 	tables_lock();
-	if (dl_iterate_phdr(look_at_closing, s) == 0)
+	if (dl_iterate_phdr(visit_after_close, s) == 0)
 		changes = seen;
 	if (closing != NULL)
 		past_note(closing);

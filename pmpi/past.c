@@ -107,26 +107,26 @@ static void note(uintptr_t base, uint32_t n)
 	atomic_fetch_add(&segfile->functions_past, n - before);
 }
 
-static void look(uintptr_t base, const ElfW(Dyn) * dynamic)
+static void scan_object(uintptr_t base, const ElfW(Dyn) * dynamic)
 {
 	struct object o = object_of(base, dynamic);
 	if (o.symbols != NULL && o.strings != NULL && !modules_is_mpi((uintptr_t)dynamic))
 		note(base, bound(&o, o.calls, o.ncalls) + bound(&o, o.others, o.nothers));
 }
 
-static int look_at(struct dl_phdr_info *info, size_t size, void *context)
+static int visit_object(struct dl_phdr_info *info, size_t size, void *context)
 {
 	(void)size, (void)context;
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			look(info->dlpi_addr, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
+			scan_object(info->dlpi_addr, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
 	return 0;
 }
 
 void past_note(const struct link_map *closing)
 {
 	if (closing == NULL)
-		dl_iterate_phdr(look_at, NULL);
+		dl_iterate_phdr(visit_object, NULL);
 	else if (closing->l_ld != NULL)
-		look(closing->l_addr, closing->l_ld);
+		scan_object(closing->l_addr, closing->l_ld);
 }

@@ -71,7 +71,7 @@ static void set_oldest(struct request_slot *s, const struct request *r)
 	s->serial = r->serial;
 }
 
-static struct request_slot *have(MPI_Request handle)
+static struct request_slot *lookup_request(MPI_Request handle)
 {
 	return requests_held > 0 ? find(request_key(handle)) : NULL;
 }
@@ -176,7 +176,7 @@ void request_put_slow(MPI_Request handle, struct request r)
 bool request_get(MPI_Request handle, struct request *ret_request)
 {
 	tables_lock();
-	const struct request_slot *s = have(handle);
+	const struct request_slot *s = lookup_request(handle);
 	if (s != NULL)
 		*ret_request = request_in(s);
 	tables_unlock();
@@ -203,7 +203,7 @@ static void forget_oldest(struct request_slot *s)
 bool request_take_slow(MPI_Request handle, bool always, struct request *ret_request)
 {
 	tables_lock();
-	struct request_slot *s = have(handle);
+	struct request_slot *s = lookup_request(handle);
 	if (s != NULL) {
 		*ret_request = request_in(s);
 		if (always || !(ret_request->flags & REQUEST_PERSISTENT))
@@ -216,7 +216,7 @@ bool request_take_slow(MPI_Request handle, bool always, struct request *ret_requ
 void request_want_status(MPI_Request handle)
 {
 	tables_lock();
-	struct request_slot *s = have(handle);
+	struct request_slot *s = lookup_request(handle);
 	if (s != NULL && !(request_in(s).flags & REQUEST_WANTS_STATUS)) {
 		s->owner |= (uint64_t)REQUEST_WANTS_STATUS << 32;
 		requests_wanting_status++;

@@ -167,7 +167,7 @@ static bool is_frame(uint32_t op)
 }
 
 /* *ret_always: each call from there is the same. */
-static struct place look(struct stream *s, uint32_t op, uint64_t address, uint64_t frame, bool *ret_always)
+static struct place resolve_place(struct stream *s, uint32_t op, uint64_t address, uint64_t frame, bool *ret_always)
 {
 	const struct range *tool = tool_of(address);
 	struct place p = {.pc = address, .made = MADE_PASSED};
@@ -240,7 +240,7 @@ bool tools_own(struct stream *s, uint32_t op, uint64_t address, uint64_t frame)
 	if (tool_of(address) == NULL)
 		return false;
 	if (!remembered(home, address, &p)) {
-		p = look(s, op, address, frame, &always);
+		p = resolve_place(s, op, address, frame, &always);
 		if (p.made == MADE_PASSED && passes_elsewhere(&p))
 			p.made = MADE_DOUBTFUL;
 		if (always)

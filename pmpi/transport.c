@@ -26,7 +26,7 @@ static void add(const char *as, const char *rest, int rest_len)
 		segfile->transports[used] = '\0';
 }
 
-static int look(struct dl_phdr_info *info, size_t size, void *context)
+static int visit_library(struct dl_phdr_info *info, size_t size, void *context)
 {
 	const char *base = path_name(info->dlpi_name);
 	(void)size;
@@ -48,5 +48,5 @@ void transport_note(const char *library)
 		device += strspn(device, " \t");
 		add("", device, (int)strcspn(device, " \t\n"));
 	}
-	dl_iterate_phdr(look, NULL);
+	dl_iterate_phdr(visit_library, NULL);
 }

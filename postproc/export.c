@@ -529,9 +529,9 @@ struct export *export_create(const char *path, struct step *s)
 	return NULL;
 }
 
-int export_look(struct export *x, int (*look)(void *context, struct mpix_file *f), void *context, struct error *e)
+int export_peek(struct export *x, int (*peek)(void *context, struct mpix_file *f), void *context, struct error *e)
 {
-	return mpix_writer_look(x->w, look, context, e);
+	return mpix_writer_peek(x->w, peek, context, e);
 }
 
 int export_finish(struct export *x, const char *json, struct error *e)

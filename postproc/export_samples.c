@@ -200,7 +200,7 @@ static void pay(struct lane_samples *l, struct mpix_sample_cell *cell)
 	l->debt -= part;
 }
 
-static int settle(struct sampling *x, struct lane_samples *l, const struct live_thread *t)
+static int close_part(struct sampling *x, struct lane_samples *l, const struct live_thread *t)
 {
 	struct open_part was = l->was;
 	bool same = was.is && t->open && t->still > 0;
@@ -232,7 +232,7 @@ static int add_thread(struct sampling *x, struct lane_samples *l, struct live_th
 	add_system(l, t);
 	while (code == 0 && replay_take(t, &came))
 		code = add_total(x, l, &came);
-	return code == 0 ? settle(x, l, t) : code;
+	return code == 0 ? close_part(x, l, t) : code;
 }
 
 static int add_process(struct sampling *x, struct lane_samples *first, struct live_process *live)

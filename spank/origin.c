@@ -55,7 +55,7 @@ static bool read_boot(char ret_boot[BOOT_CAP])
 }
 
 /* 0 or -errno. */
-static int look(const char *path, struct seen *ret_seen)
+static int read_origin(const char *path, struct seen *ret_seen)
 {
 	struct stat st;
 	if (stat(path, &st) != 0)
@@ -76,7 +76,7 @@ static void answer_place(const void *question, int fd)
 	struct seen s;
 	int rc;
 	snprintf(path, sizeof(path), "%s", (const char *)question);
-	while ((rc = look(path, &s)) == -ENOENT) {
+	while ((rc = read_origin(path, &s)) == -ENOENT) {
 		char *slash = strrchr(path, '/');
 		if (slash == NULL || slash[1] == '\0')
 			return;
@@ -105,7 +105,7 @@ void origin_tell(const char *submit, const char *results)
 		ask_place(results);
 }
 
-static void take(spank_t sp, const char *name, char *ret_text, size_t cap_bytes)
+static void copy_env(spank_t sp, const char *name, char *ret_text, size_t cap_bytes)
 {
 	const char *text = sl_env(sp, name);
 	size_t len = text != NULL ? strlen(text) : 0;
@@ -118,8 +118,8 @@ static void take(spank_t sp, const char *name, char *ret_text, size_t cap_bytes)
 
 void origin_take(spank_t sp, struct origin *ret_origin)
 {
-	take(sp, SUBMIT_VARIABLE, ret_origin->submit, sizeof(ret_origin->submit));
-	take(sp, PLACE_VARIABLE, ret_origin->place, sizeof(ret_origin->place));
+	copy_env(sp, SUBMIT_VARIABLE, ret_origin->submit, sizeof(ret_origin->submit));
+	copy_env(sp, PLACE_VARIABLE, ret_origin->place, sizeof(ret_origin->place));
 }
 
 struct question {
@@ -141,7 +141,7 @@ static void answer_elsewhere(const void *question, int fd)
 	struct seen here;
 	if (!become(q->who))
 		_exit(1);
-	int rc = look(q->path, &here);
+	int rc = read_origin(q->path, &here);
 	if (rc == -ENOENT || (rc == 0 && differs(&q->by_srun, &here)))
 		dprintf(fd, "elsewhere");
 }

@@ -63,7 +63,7 @@ static const char *in_the_way(const char *path, bool is_there, bool is_first)
 }
 
 /* From the step's directory up to the first that is there, and at least past those that must be the user's own. */
-static void look(const char *path, bool tries, int fd)
+static void probe_path(const char *path, bool tries, int fd)
 {
 	char part[PATH_MAX];
 	struct stat st;
@@ -91,7 +91,7 @@ static void answer(const void *question, int fd)
 	const struct question *q = question;
 	if (q->who != NULL && !become(q->who))
 		_exit(1);
-	look(q->path, q->tries, fd);
+	probe_path(q->path, q->tries, fd);
 }
 
 int place_check(const struct identity *who, const char *path, bool tries, struct error *e)

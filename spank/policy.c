@@ -427,7 +427,7 @@ struct prospect {
 	bool any;
 };
 
-static bool look_ahead(void *context, const struct policy_decision *d)
+static bool collect_prospect(void *context, const struct policy_decision *d)
 {
 	struct prospect *a = context;
 	uint64_t override = policy_number(d, POLICY_OVERRIDE), budget = policy_number(d, POLICY_MAX_BUDGET);
@@ -450,7 +450,7 @@ static bool look_ahead(void *context, const struct policy_decision *d)
 	return true;
 }
 
-static bool judge_request(const struct prospect *a, const struct request *r, bool says)
+static bool check_request(const struct prospect *a, const struct request *r, bool says)
 {
 	if (!r->on) {
 		if (!a->may_leave)
@@ -497,8 +497,8 @@ bool policy_submit(const struct config *c, const struct request *r)
 		return true;
 	if (!policy_is_empty(p)) {
 		know_caller(&f, p);
-		policy_consider(p, &f, look_ahead, &ahead);
-		fine = judge_request(&ahead, r, says);
+		policy_consider(p, &f, collect_prospect, &ahead);
+		fine = check_request(&ahead, r, says);
 		policy_facts_done(&f);
 	}
 	policy_free(p);
@@ -542,7 +542,7 @@ bool policy_may_trace(const struct config *c, bool asked, const struct request *
 	bool may = without_policy(c, &wish, r);
 	if (!policy_is_empty(p)) {
 		know_caller(&f, p);
-		policy_consider(p, &f, look_ahead, &ahead);
+		policy_consider(p, &f, collect_prospect, &ahead);
 		may |= ahead.traced;
 		policy_facts_done(&f);
 	}

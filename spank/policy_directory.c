@@ -27,7 +27,7 @@ static mode_t mode_of(gid_t readers, unsigned mask)
 	return (0777 & ~mask) | (readers != (gid_t)-1 ? S_ISGID : 0);
 }
 
-static bool give(int dir_fd, const char *name, const struct policy_place *p)
+static bool hand_over(int dir_fd, const char *name, const struct policy_place *p)
 {
 	bool to_readers = p->readers != (gid_t)-1;
 	int fd = openat(dir_fd, name, OPEN_DIRECTORY);
@@ -53,14 +53,14 @@ static int make(int dir_fd, const struct policy_place *p)
 	snprintf(temporary, sizeof(temporary), ".new-%.200s-%llx", p->user, (unsigned long long)unique);
 	if (mkdirat(dir_fd, temporary, 0700) != 0)
 		return errno;
-	if (give(dir_fd, temporary, p) && renameat2(dir_fd, temporary, dir_fd, p->user, RENAME_NOREPLACE) == 0)
+	if (hand_over(dir_fd, temporary, p) && renameat2(dir_fd, temporary, dir_fd, p->user, RENAME_NOREPLACE) == 0)
 		return 0;
 	int rc = errno;
 	unlinkat(dir_fd, temporary, AT_REMOVEDIR);
 	return rc == EEXIST ? 0 : rc; /* another node was first */
 }
 
-static void make_and_tell(const void *question, int fd)
+static void make_and_report(const void *question, int fd)
 {
 	const struct policy_place *p = question;
 	int dir_fd = open(p->directory, OPEN_DIRECTORY);
@@ -80,7 +80,7 @@ bool policy_directory(const struct policy_place *p, struct policy_usage *ret_usa
 	memset(ret_usage, 0, sizeof(*ret_usage));
 	if (strchr(p->user, '/') != NULL || p->user[0] == '.' || p->user[0] == '\0')
 		return true;
-	bool whole = ask_in_child(make_and_tell, p, PATIENCE_MS, 128, &text);
+	bool whole = ask_in_child(make_and_report, p, PATIENCE_MS, 128, &text);
 	buf_u8(&text, '\0');
 	whole = whole && !buf_failed(&text) &&
 		sscanf((const char *)text.data, "%d %" SCNu64 " %" SCNu64, &rc, &ret_usage->user_bytes,

@@ -113,7 +113,7 @@ static bool is_multi_prog(spank_t sp, char *const *argv)
 	return is;
 }
 
-void program_look(spank_t sp, struct notice *n)
+void program_check(spank_t sp, struct notice *n)
 {
 	char **argv, path[PATH_MAX], of_task[PATH_MAX];
 	uint32_t task;

@@ -295,8 +295,8 @@ static int is_admitted(const struct request *r, struct notice *n, struct error *
 }
 
 /* The agent keeps in the spool what it cannot write there; its user should know before the program runs for hours. */
-static void look_at_place(const struct config *c, const struct record *rec, const struct names *names, struct step *s,
-			  struct notice *n)
+static void check_place(const struct config *c, const struct record *rec, const struct names *names, struct step *s,
+			struct notice *n)
 {
 	struct identity who = {.uid = rec->uid, .gid = rec->gid, .gids = rec->gids, .ngids = rec->ngids};
 	struct error e = names->no_out;
@@ -358,7 +358,7 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 			s.mount_fd = namespace_prepare(s.dir_fd);
 			s.tasks_left = rec.ntasks_here;
 			snprintf(s.out, sizeof(s.out), "%s", rec.out);
-			look_at_place(c, &rec, &names, &s, n);
+			check_place(c, &rec, &names, &s, n);
 		} else {
 			sl_error("step %u.%u runs untraced: %s", rec.job_id, s.step_id, e.text);
 			notice_set(n, NOTICE_SETUP, "%s", e.text);

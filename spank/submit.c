@@ -160,7 +160,7 @@ static void run_finisher(const struct config *c, double budget_s, int failed_fd)
  * us: so we ask what is pending, and handle what is not blocked. */
 static volatile sig_atomic_t told;
 
-static void tell(int number)
+static void note_signal(int number)
 {
 	(void)number;
 	told = 1;
@@ -347,7 +347,7 @@ static void note(struct notice *n, int code, int exec_errno, bool has_report)
 		notice_set(n, has_report ? NOTICE_TOTALS_ONLY : NOTICE_FAILED, "the analysis of %s failed", local.out);
 }
 
-static void look(const void *question, int fd)
+static void find_report(const void *question, int fd)
 {
 	char path[PATH_MAX + 16], why[1024];
 	(void)question, (void)fd;
@@ -362,7 +362,7 @@ static void look(const void *question, int fd)
 static bool out_answers(void)
 {
 	_cleanup_buf_ struct buf nothing = {0};
-	return ask_in_child(look, NULL, LOOK_MS, 1, &nothing);
+	return ask_in_child(find_report, NULL, LOOK_MS, 1, &nothing);
 }
 
 /* One line: what is missing to who asked, where the report is to who watches. */
@@ -416,7 +416,7 @@ void submit_finish(const struct config *c, struct notice *n)
 	local.wanted = false;
 	double share = (now_s() - local.begin) / RUN_SHARE;
 	double budget_s = c->report_seconds > 0 ? (double)c->report_seconds : share > 1 ? share : 1;
-	struct sigaction listen = {.sa_handler = tell}, collect = {.sa_handler = SIG_DFL}, before[4];
+	struct sigaction listen = {.sa_handler = note_signal}, collect = {.sa_handler = SIG_DFL}, before[4];
 	static const int numbers[4] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
 	int exec_errno;
 	for (int i = 0; i < 4; i++)

@@ -100,7 +100,7 @@ static bool reads_tracer(const char *libdir, struct notice *n)
 }
 
 /* A container may have no spool in it. */
-static void look_at_ranks(const char *ranks, struct notice *n)
+static void check_ranks(const char *ranks, struct notice *n)
 {
 	if (access(ranks, W_OK | X_OK) != 0)
 		notice_set(n, NOTICE_SETUP, "%s: %s, as seen from inside of the job", ranks, strerror(errno));
@@ -141,7 +141,7 @@ static bool set_tracer(spank_t sp, const char *library, const struct request *r,
 {
 	char ranks[PATH_MAX + 8], names[64];
 	snprintf(ranks, sizeof(ranks), "%s/ranks", s->dir);
-	look_at_ranks(ranks, n);
+	check_ranks(ranks, n);
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		sl_unsetenv(sp, ours[i]); /* what a user has there is of no step of ours */
 	if (!forbid(ranks, r, n))
@@ -170,6 +170,6 @@ void task_environment(spank_t sp, const struct config *c, const struct request *
 	if (s->active && !(reads_tracer(c->libdir, n) && set_tracer(sp, library, r, s, n)))
 		leave_unset(s);
 	else if (s->active && speaks && s->step_id != STEP_BATCH)
-		program_look(sp, n);
+		program_check(sp, n);
 	notice_say_in_task(sp, n, s->node, s->job_id, s->step_id == STEP_BATCH, speaks);
 }

@@ -45,7 +45,7 @@ struct machine {
 	unsigned round;
 };
 
-static bool has(const struct set *s, unsigned pu)
+static bool contains(const struct set *s, unsigned pu)
 {
 	return (s->bits[pu / 64] >> pu % 64 & 1) != 0;
 }
@@ -85,7 +85,7 @@ static unsigned count(struct machine *m, const struct set *s, unsigned what)
 	m->round++;
 	for (unsigned i = 0; i < m->npu; i++) {
 		const unsigned at[] = {m->pu[i].core, m->pu[i].socket, m->pu[i].numa};
-		if (!has(s, i) || m->seen[at[what]] == m->round)
+		if (!contains(s, i) || m->seen[at[what]] == m->round)
 			continue;
 		m->seen[at[what]] = m->round;
 		n++;
@@ -219,7 +219,7 @@ static unsigned free_cores(struct machine *m, const bool *on_socket)
 	unsigned n = 0;
 	m->round++;
 	for (unsigned i = 0; i < m->npu; i++)
-		if (has(&m->all, i))
+		if (contains(&m->all, i))
 			m->seen[m->pu[i].core] = m->round;
 	for (unsigned i = 0; i < m->npu; i++)
 		if (m->seen[m->pu[i].core] != m->round && (on_socket == NULL || on_socket[m->pu[i].socket])) {
@@ -362,7 +362,7 @@ static void find_far(struct machine *m, const cJSON *node, bool *marked, bool *n
 	for (unsigned i = 0; i < m->nrank; i++) {
 		marked[i] = true;
 		for (unsigned k = 0; k < m->npu; k++)
-			marked[i] &= !has(&m->set[m->rank[i].set], k) || !near[m->pu[k].socket];
+			marked[i] &= !contains(&m->set[m->rank[i].set], k) || !near[m->pu[k].socket];
 		n += marked[i];
 	}
 	if (n == 0)
@@ -379,7 +379,7 @@ static void find_far(struct machine *m, const cJSON *node, bool *marked, bool *n
 			 "adapter's socket do most of that, if there is a choice.");
 }
 
-static void look(struct machine *m, const cJSON *node, bool many_nodes, bool *marked, bool *near)
+static void examine_node(struct machine *m, const cJSON *node, bool many_nodes, bool *marked, bool *near)
 {
 	/* Small sets first: it is they who are to blame for the larger ones. */
 	for (unsigned pus = 1; pus <= m->npu; pus++)
@@ -408,7 +408,7 @@ void topo_misbound(const cJSON *node, bool many_nodes, cJSON *misbindings)
 		m->name = json_text(node, "name", "");
 		if (m->pu != NULL && m->set != NULL && m->rank != NULL && m->seen != NULL && list != NULL &&
 		    os != NULL && marks != NULL && read_pus(m, node, os) && read_ranks(m, node, os, list))
-			look(m, node, many_nodes, marks, marks + RANKS_MAX_HERE);
+			examine_node(m, node, many_nodes, marks, marks + RANKS_MAX_HERE);
 		free(m->pu);
 		free(m->set);
 		free(m->rank);

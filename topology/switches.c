@@ -9,7 +9,7 @@
 #define DEPTH_MAX 32
 
 /* Copy the part of *text before the next dot (or all of it, if last) and step over it. */
-static int take(const char **text, int last, char ret_part[NAME_BYTES])
+static int next_part(const char **text, int last, char ret_part[NAME_BYTES])
 {
 	size_t len_bytes = last ? strlen(*text) : strcspn(*text, ".");
 	if ((last && len_bytes == 0) || len_bytes >= NAME_BYTES)
@@ -27,7 +27,7 @@ static int walk(cJSON *result, cJSON *path, cJSON *kinds, const char *addr, cons
 	char part[NAME_BYTES], kind[NAME_BYTES];
 	for (unsigned depth = 0; depth < DEPTH_MAX; depth++) {
 		int last = strchr(pattern, '.') == NULL;
-		if (!take(&pattern, last, kind) || !take(&addr, last, part))
+		if (!next_part(&pattern, last, kind) || !next_part(&addr, last, part))
 			return 0;
 		if (last)
 			return strcmp(kind, "node") == 0 && (json_put_text(result, "node", part), 1);

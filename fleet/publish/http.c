@@ -21,7 +21,7 @@ struct http {
 	char why[CURL_ERROR_SIZE];
 };
 
-static size_t keep(char *data, size_t size, size_t n, void *context)
+static size_t write_body(char *data, size_t size, size_t n, void *context)
 {
 	struct http *h = context;
 	size_t most = h->d->kind->fates != NULL ? FATES_BYTES_MAX : ANSWER_BYTES_MAX;
@@ -44,7 +44,7 @@ static bool set_up(struct http *h)
 			       (long)d->timeout_s < CONNECT_SECONDS ? (long)d->timeout_s : CONNECT_SECONDS);
 	rc |= curl_easy_setopt(c, CURLOPT_USERAGENT, "mpitrace-publish/" MPITRACE_VERSION);
 	rc |= curl_easy_setopt(c, CURLOPT_ERRORBUFFER, h->why);
-	rc |= curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, keep);
+	rc |= curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, write_body);
 	rc |= curl_easy_setopt(c, CURLOPT_WRITEDATA, h);
 	if (d->ca != NULL)
 		rc |= curl_easy_setopt(c, CURLOPT_CAINFO, d->ca);

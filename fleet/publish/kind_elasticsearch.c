@@ -71,7 +71,7 @@ static void encode(const struct publish_batch *b, struct buf *ret_body)
 }
 
 /* Too many requests, or a shard that is not there now: later. What else is no success is the document's fault. */
-static void judge(const cJSON *item, struct publish_fate *f)
+static void classify_item(const cJSON *item, struct publish_fate *f)
 {
 	const cJSON *result = json_item(item, "index"), *error = json_item(result, "error");
 	int64_t status = json_int(result, "status", 0);
@@ -88,7 +88,7 @@ static int fates(const char *answer, size_t n, struct publish_fate *ret_fates)
 	const cJSON *errors = json_item(a, "errors"), *item = json_first(a, "items");
 	bool understood = cJSON_IsFalse(errors) || (cJSON_IsTrue(errors) && json_count(a, "items") == n);
 	for (size_t i = 0; i < n && understood && cJSON_IsTrue(errors); i++, item = item->next)
-		judge(item, &ret_fates[i]);
+		classify_item(item, &ret_fates[i]);
 	cJSON_Delete(a);
 	return understood ? 0 : -EBADMSG;
 }

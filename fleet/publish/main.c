@@ -243,7 +243,7 @@ static void print_text(const struct destination *d, const struct state_counts *c
 	       c->said);
 }
 
-static int tell(struct publisher *p, struct error *e)
+static int print_totals(struct publisher *p, struct error *e)
 {
 	cJSON *top = cJSON_CreateObject(), *list = json_array(top, "destinations");
 	int rc = 0, code = p->taken.refused > 0 ? EXIT_PARTIAL : EXIT_DONE;
@@ -362,12 +362,12 @@ static int work(struct publisher *p, struct error *e)
 	if (o->revive || o->forget)
 		rc = state_dead(&p->s, o->revive, e);
 	if (o->status || ((o->revive || o->forget) && rc == 0))
-		return tell(p, e);
+		return print_totals(p, e);
 	if (rc == 0)
 		rc = state_forget(&p->s, e);
 	if (rc == 0)
 		rc = go_on(p, e);
-	return rc < 0 ? rc : tell(p, e);
+	return rc < 0 ? rc : print_totals(p, e);
 }
 
 static int publish(const struct options *o)

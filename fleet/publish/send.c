@@ -141,8 +141,8 @@ static int lay_out(const struct destination *d, const struct publish_record *r, 
 	return d->dead_letters != NULL ? dead_letter(d->dead_letters, d->name, r, why, e) : 0;
 }
 
-static int settle(struct state *s, const struct destination *d, const struct batch *b, struct publish_fate *fates,
-		  struct error *e)
+static int apply_fates(struct state *s, const struct destination *d, const struct batch *b, struct publish_fate *fates,
+		       struct error *e)
 {
 	struct error cannot = {""};
 	const char *why = NULL;
@@ -155,7 +155,7 @@ static int settle(struct state *s, const struct destination *d, const struct bat
 		if (fates[i].what == FATE_LATER && why == NULL)
 			why = fates[i].why;
 	}
-	int rc = state_settle(s, d, b, fates, e);
+	int rc = state_apply(s, d, b, fates, e);
 	return rc == 0 && why != NULL ? postpone(s, d, why, 0, e) : rc;
 }
 
@@ -169,7 +169,7 @@ static int took(struct state *s, const struct destination *d, const struct batch
 		return fail(e, -ENOMEM, "out of memory");
 	int rc = d->kind->fates(a->body, b->records.n, fates);
 	rc = rc < 0 ? postpone(s, d, "the answer does not give the result of each record", 0, e)
-		    : settle(s, d, b, fates, e);
+		    : apply_fates(s, d, b, fates, e);
 	free(fates);
 	return rc;
 }
@@ -195,8 +195,8 @@ static int doubtful(struct state *s, const struct destination *d, const struct b
 	return rc == 0 ? postpone(s, d, a->text, a->retry_after_s, e) : rc;
 }
 
-static int judge(struct state *s, const struct destination *d, const struct batch *b, const struct http_answer *a,
-		 const struct totals *totals, struct error *e)
+static int handle_answer(struct state *s, const struct destination *d, const struct batch *b,
+			 const struct http_answer *a, const struct totals *totals, struct error *e)
 {
 	bool content = a->status == 400 || a->status == 413 || a->status == 422;
 	struct state_counts c = {0};
@@ -236,7 +236,7 @@ static int request(struct state *s, const struct destination *d, struct link *l,
 	state_turn_begin();
 	if (lines.data != NULL)
 		explicit_bzero(lines.data, lines.cap_bytes);
-	return rc == 0 ? judge(s, d, b, &a, p->totals, e) : rc;
+	return rc == 0 ? handle_answer(s, d, b, &a, p->totals, e) : rc;
 }
 
 static int store(struct state *s, const struct destination *d, struct link *l, const struct publish_batch *p,
@@ -246,7 +246,7 @@ static int store(struct state *s, const struct destination *d, struct link *l, c
 	state_turn_end();
 	d->kind->store->put(l->store, d, p, body, &a);
 	state_turn_begin();
-	return judge(s, d, b, &a, p->totals, e);
+	return handle_answer(s, d, b, &a, p->totals, e);
 }
 
 /* ---- a batch ---- */

@@ -64,8 +64,8 @@ void batch_done(struct batch *b);
 int state_arrived(struct state *s, const struct destination *d, const struct batch *b, int64_t file_bytes,
 		  const struct totals *totals, struct error *e);
 /* Each record has its fate, in their order; those that wait are another batch from now on. */
-int state_settle(struct state *s, const struct destination *d, const struct batch *b, const struct publish_fate *fates,
-		 struct error *e);
+int state_apply(struct state *s, const struct destination *d, const struct batch *b, const struct publish_fate *fates,
+		struct error *e);
 /* Two of it, with new names. */
 int state_split(struct state *s, const struct destination *d, const struct batch *b, struct error *e);
 /* A record alone, of which the server does not say that it is the record's fault, waits until all others have had their

@@ -121,7 +121,7 @@ int state_arrived(struct state *s, const struct destination *d, const struct bat
 	return state_finish(s, rc, e);
 }
 
-static int settle_one(struct state *s, const struct destination *d, const struct publish_record *r,
+static int apply_fate(struct state *s, const struct destination *d, const struct publish_record *r,
 		      const struct publish_fate *f, int64_t *arrived, struct error *e)
 {
 	*arrived += f->what == FATE_ARRIVED;
@@ -133,15 +133,15 @@ static int settle_one(struct state *s, const struct destination *d, const struct
 			      r->id, d->id, e);
 }
 
-int state_settle(struct state *s, const struct destination *d, const struct batch *b, const struct publish_fate *fates,
-		 struct error *e)
+int state_apply(struct state *s, const struct destination *d, const struct batch *b, const struct publish_fate *fates,
+		struct error *e)
 {
 	int64_t arrived = 0;
 	int rc = fleet_run(&s->f, "BEGIN IMMEDIATE", e);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < b->records.n && rc == 0; i++)
-		rc = settle_one(s, d, &b->records.at[i], &fates[i], &arrived, e);
+		rc = apply_fate(s, d, &b->records.at[i], &fates[i], &arrived, e);
 	if (rc == 0 && arrived > 0)
 		rc = count_done(s, d, arrived, e);
 	if (rc == 0)

@@ -47,7 +47,8 @@ static int taken(struct taking *t, int rc, const char *why, const char *where, s
 	return rc;
 }
 
-static int take(void *context, const char *text, size_t len, const char *where, const char *owner, struct error *e)
+static int accept_record(void *context, const char *text, size_t len, const char *where, const char *owner,
+			 struct error *e)
 {
 	struct taking *t = context;
 	const char *why = NULL;
@@ -111,7 +112,7 @@ int publish_take(struct state *s, const struct destinations *all, const char *pa
 {
 	struct taking t = {.s = s, .all = all, .counts = counts, .seen = seen, .dry = dry, .account = account};
 	uint64_t unread = 0, later = 0;
-	struct source_taker taker = {.take = take,
+	struct source_taker taker = {.take = accept_record,
 				     .alert = take_alert,
 				     .skip = is_seen,
 				     .say = say,

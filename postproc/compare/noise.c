@@ -162,16 +162,16 @@ double noise_p(const double *a, size_t na, const double *b, size_t nb)
 }
 
 /* The smallest p that is not judged yet. */
-static size_t smallest(const double *p, size_t n, const bool *judged)
+static size_t smallest(const double *p, size_t n, const bool *tested)
 {
 	size_t at = n;
 	for (size_t i = 0; i < n; i++)
-		if (!judged[i] && !isnan(p[i]) && (at == n || p[i] < p[at]))
+		if (!tested[i] && !isnan(p[i]) && (at == n || p[i] < p[at]))
 			at = i;
 	return at;
 }
 
-void noise_judge(const double *p, size_t n, bool *ret_beyond)
+void noise_test(const double *p, size_t n, bool *ret_beyond)
 {
 	size_t left = 0;
 	for (size_t i = 0; i < n; i++) {

@@ -23,6 +23,6 @@ double noise_smallest(const double *a, size_t na, const double *b, size_t nb, do
 unsigned noise_runs(const double *a, size_t na, const double *b, size_t nb, double alpha);
 /* Which of n differences of a table are beyond noise, if all are asked about at once: Holm's correction. NAN is
  * never. */
-void noise_judge(const double *p, size_t n, bool *ret_beyond);
+void noise_test(const double *p, size_t n, bool *ret_beyond);
 /* Two-sided probability of a value as large as t in Student's distribution. */
 double noise_student(double t, double degrees);

@@ -11,7 +11,7 @@ struct sides {
 	size_t na, nb, n; /* run[0 .. na) is side a, run[na .. n) is side b */
 	double *seen;	  /* of each run: ranks that have a record, at least 1 */
 	bool *has_events; /* of each run: single calls were recorded, so waits are known */
-	bool judged;	  /* noise is known, and no record lacks anything */
+	bool tested;	  /* noise is known, and no record lacks anything */
 	double region_s;  /* of the longer side */
 };
 

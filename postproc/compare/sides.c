@@ -49,13 +49,13 @@ static bool has_events(const struct compare_run *r)
 	return json_number_or(coverage(r), "events", 0) > 0;
 }
 
-static void look(struct sides *s)
+static void inspect_runs(struct sides *s)
 {
-	s->judged = s->na > 1 || s->nb > 1;
+	s->tested = s->na > 1 || s->nb > 1;
 	for (size_t i = 0; i < s->n; i++) {
 		s->seen[i] = fmax(1, json_number_or(coverage(s->run[i]), "ranks_seen", s->run[i]->ranks));
 		s->has_events[i] = has_events(s->run[i]);
-		s->judged = s->judged && is_whole(s->run[i]);
+		s->tested = s->tested && is_whole(s->run[i]);
 		s->region_s = fmax(s->region_s, region_of(s->run[i]));
 	}
 }
@@ -76,7 +76,7 @@ int sides_init(const struct compare_input *in, struct sides *ret_sides)
 		s.run[s.n++] = &in->runs[i];
 		*(group == 0 ? &s.na : &s.nb) += 1;
 	}
-	look(&s);
+	inspect_runs(&s);
 	*ret_sides = s;
 	return 0;
 }
@@ -213,9 +213,9 @@ static void put_notes(const struct sides *s, cJSON *notes)
 
 static const char *reason(const struct sides *s)
 {
-	if (s->judged && s->na > 1 && s->nb > 1)
+	if (s->tested && s->na > 1 && s->nb > 1)
 		return "Welch's t test over runs, corrected for tables and their rows (Holm)";
-	if (s->judged)
+	if (s->tested)
 		return "t test; one side is one run, whose noise is taken to be the other's; corrected for tables "
 		       "and their rows (Holm)";
 	if (s->na < 2 && s->nb < 2)
@@ -232,7 +232,7 @@ int sides_put(const struct sides *s, cJSON *diff)
 	json_push(runs, (double)s->na);
 	json_push(runs, (double)s->nb);
 	cJSON *noise = json_object(diff, "noise");
-	cJSON_AddBoolToObject(noise, "known", s->judged);
+	cJSON_AddBoolToObject(noise, "known", s->tested);
 	json_put(noise, "alpha", NOISE_ALPHA);
 	json_put_text(noise, "method", reason(s));
 	put_notes(s, json_array(diff, "notes"));

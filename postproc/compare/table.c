@@ -89,18 +89,19 @@ static void compare_row(const struct sides *s, enum value_kind kind, struct row 
 	c->rank_a = side_mean(s, 0, scratch);
 	c->rank_b = side_mean(s, 1, scratch);
 	c->change = c->rank_b - c->rank_a;
-	if (s->judged && (kind == VALUE_FACTOR || (c->rank_a + c->rank_b) / 2 >= JUDGED_SHARE_MIN * s->region_s))
+	if (s->tested && (kind == VALUE_FACTOR || (c->rank_a + c->rank_b) / 2 >= JUDGED_SHARE_MIN * s->region_s))
 		c->p = noise_p(scratch, s->na, scratch + s->na, s->nb);
 }
 
 /* Of rows that are judged: what they could have shown, if they had to stand out of all of them. */
-static void look_further(const struct sides *s, enum value_kind kind, struct compared *all, size_t n, double *scratch)
+static void find_detectable(const struct sides *s, enum value_kind kind, struct compared *all, size_t n,
+			    double *scratch)
 {
-	size_t judged = 0;
+	size_t tested = 0;
 	for (size_t i = 0; i < n; i++)
-		judged += !isnan(all[i].p);
+		tested += !isnan(all[i].p);
 	for (size_t i = 0; i < n; i++) {
-		double alpha = NOISE_ALPHA / NOISE_TABLES / (double)(judged > 0 ? judged : 1);
+		double alpha = NOISE_ALPHA / NOISE_TABLES / (double)(tested > 0 ? tested : 1);
 		if (isnan(all[i].p))
 			continue;
 		scale(s, kind, all[i].row, scratch);
@@ -152,14 +153,14 @@ static int larger_first(const void *a, const void *b)
 	return (x->row->added > y->row->added) - (x->row->added < y->row->added);
 }
 
-static int judge(struct compared *all, size_t n)
+static int test_rows(struct compared *all, size_t n)
 {
 	double *p = calloc(n + 1, sizeof(*p));
 	bool *beyond = calloc(n + 1, sizeof(*beyond));
 	for (size_t i = 0; p != NULL && i < n; i++)
 		p[i] = all[i].p;
 	if (p != NULL && beyond != NULL)
-		noise_judge(p, n, beyond);
+		noise_test(p, n, beyond);
 	for (size_t i = 0; beyond != NULL && i < n; i++)
 		all[i].beyond = beyond[i];
 	int code = p == NULL || beyond == NULL ? -ENOMEM : 0;
@@ -171,7 +172,7 @@ static int judge(struct compared *all, size_t n)
 static int put_rows(struct table *t, struct compared *all, enum value_kind kind, bool sorted, cJSON *array)
 {
 	size_t n = t->rows.n;
-	if (judge(all, n) < 0)
+	if (test_rows(all, n) < 0)
 		return -ENOMEM;
 	if (sorted && n > 1)
 		qsort(all, n, sizeof(*all), larger_first);
@@ -191,7 +192,7 @@ int table_put(struct table *t, enum value_kind kind, bool sorted, cJSON *array)
 	for (size_t i = 0; code == 0 && i < t->rows.n; i++)
 		compare_row(t->sides, kind, &t->rows.at[i], scratch, &all[i]);
 	if (code == 0)
-		look_further(t->sides, kind, all, t->rows.n, scratch);
+		find_detectable(t->sides, kind, all, t->rows.n, scratch);
 	if (code == 0)
 		code = put_rows(t, all, kind, sorted, array);
 	free(all);

@@ -192,7 +192,7 @@ void issue_io_wait(const struct analysis *a, struct issue *f)
 		 uses_nonblocking_io(a) ? "" : ", or nonblocking ones, help");
 }
 
-static double judged_share(const struct rank_totals *t)
+static double credible_share(const struct rank_totals *t)
 {
 	return t->region_ns >= TRACED_NS_MIN ? tracing_share(t) : 0;
 }
@@ -203,9 +203,9 @@ static uint32_t worst_traced(const struct analysis *a, struct issue *f)
 	uint32_t worst = 0;
 	for (uint32_t r = 0; r < a->step->nranks; r++) {
 		f->loss_s += a->ranks[r].threads_tracing_ns / 1e9;
-		if (judged_share(&a->ranks[r]) > judged_share(&a->ranks[worst]))
+		if (credible_share(&a->ranks[r]) > credible_share(&a->ranks[worst]))
 			worst = r;
-		if (judged_share(&a->ranks[r]) > TRACING_SHARE_MAX)
+		if (credible_share(&a->ranks[r]) > TRACING_SHARE_MAX)
 			issue_add_rank(f, r);
 	}
 	return worst;
@@ -217,7 +217,7 @@ void issue_tracing_cost(const struct analysis *a, struct issue *f)
 	const struct rank_totals *t = &a->ranks[worst];
 	char total[32], slow[32];
 	f->metric = "largest share of a rank's time that tracing took";
-	f->value = a->step->nranks > 0 ? judged_share(t) : 0;
+	f->value = a->step->nranks > 0 ? credible_share(t) : 0;
 	f->threshold = TRACING_SHARE_MAX;
 	f->severity = f->value * 4;
 	f->found = f->value > f->threshold;

@@ -79,7 +79,7 @@ static double weight(const struct analysis *a, const struct issue *f)
 }
 
 /* Of those in the same tier that is not about time the score says more. */
-static bool goes_before(const struct analysis *a, const struct issue *x, const struct issue *y)
+static bool ranks_above(const struct analysis *a, const struct issue *x, const struct issue *y)
 {
 	if (tier(x) != tier(y))
 		return tier(x) < tier(y);
@@ -97,7 +97,7 @@ static struct issue *root_of(const struct analysis *a, struct issue *f, struct i
 		seen[f - all] = true;
 		for (size_t i = 0; i < n; i++)
 			if (!seen[i] && tier(&all[i]) == 0 && explains_it(a, &all[i], f) &&
-			    (cause == NULL || goes_before(a, &all[i], cause)))
+			    (cause == NULL || ranks_above(a, &all[i], cause)))
 				cause = &all[i];
 		if (cause == NULL)
 			return f;
@@ -132,7 +132,7 @@ static size_t put_in_order(const struct analysis *a, struct issue *all, size_t n
 	for (;;) {
 		struct issue *best = NULL;
 		for (size_t i = 0; i < n; i++)
-			if (all[i].found && !listed[i] && (best == NULL || goes_before(a, &all[i], best)))
+			if (all[i].found && !listed[i] && (best == NULL || ranks_above(a, &all[i], best)))
 				best = &all[i];
 		if (best == NULL)
 			return count;

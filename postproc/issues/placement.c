@@ -152,8 +152,8 @@ static void name_site(const struct analysis *a, const struct mapping *now, struc
 	issue_add_site(f, site);
 }
 
-static void judge(const struct analysis *a, const struct links_of *l, const struct mapping *now,
-		  const struct mapping *best, struct issue *f)
+static void describe_gain(const struct analysis *a, const struct links_of *l, const struct mapping *now,
+			  const struct mapping *best, struct issue *f)
 {
 	double all = (double)a->p2p.bytes + (double)a->rma.bytes, saved = now->far - best->far;
 	char before[32], after[32], place[256];
@@ -214,7 +214,7 @@ static void compare(const struct analysis *a, const struct links_of *l, uint32_t
 		if (i > BLOCKS && m[i].far < m[best].far)
 			best = i;
 	}
-	judge(a, l, &m[NOW], &m[best], f);
+	describe_gain(a, l, &m[NOW], &m[best], f);
 }
 
 static bool all_known(const struct step *s)

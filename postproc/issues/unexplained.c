@@ -9,12 +9,12 @@
 
 #define UNEXPLAINED_SHARE_MIN 0.10
 
-typedef void look_fn(const struct analysis *a, struct issue *f);
+typedef void detector_fn(const struct analysis *a, struct issue *f);
 
 /* Of calls of these classes another issue may speak already. */
 static const struct {
 	enum mpix_class class;
-	look_fn *look;
+	detector_fn *detect;
 } others[] = {
 	{MPIX_COLL, issue_global_collective_heavy}, {MPIX_P2P, issue_small_message_overhead},
 	{MPIX_P2P, issue_communication_imbalance},  {MPIX_P2P, issue_link_hotspot},
@@ -28,7 +28,7 @@ static unsigned classes_explained(const struct analysis *a)
 	struct issue *f = malloc(sizeof(*f));
 	for (size_t i = 0; f != NULL && i < sizeof(others) / sizeof(others[0]); i++) {
 		*f = (struct issue){.found = false};
-		others[i].look(a, f);
+		others[i].detect(a, f);
 		classes |= f->found ? 1u << others[i].class : 0;
 	}
 	free(f);
@@ -83,7 +83,7 @@ static bool ends_before_its_calls(const struct process *p)
 }
 
 /* Where single calls are missing, of the rank or of whom it may have waited for, waiting is not known. */
-static bool all_judged(const struct step *s)
+static bool all_waits_known(const struct step *s)
 {
 	for (uint32_t r = 0; r < s->nranks; r++)
 		if (s->ranks[r] == NULL || !process_is_whole(s->ranks[r]) || ends_before_its_calls(s->ranks[r]))
@@ -114,7 +114,7 @@ static bool starts_reductions(const struct step *s)
 
 /* Which of them took the time nobody records: the library calls functions that the program gave it, and waits for
  * requests that the program completes. */
-static const char *where_it_went(const struct step *s, const struct place *x)
+static const char *likely_use(const struct step *s, const struct place *x)
 {
 	bool waits = x->class == MPIX_WAIT;
 	if (waits && calls(s, "MPI_Grequest_start"))
@@ -176,7 +176,7 @@ void issue_unexplained(const struct analysis *a, struct issue *f)
 	f->threshold = UNEXPLAINED_SHARE_MIN;
 	f->loss_s = worst != NONE ? fmax(0, of[worst].ns - shared_ns) / 1e9 : 0;
 	f->value = f->loss_s / issue_total_s(a);
-	f->found = f->value >= f->threshold && all_judged(a->step);
+	f->found = f->value >= f->threshold && all_waits_known(a->step);
 	if (f->found) {
 		issue_add_site(f, worst);
 		snprintf(f->what, sizeof(f->what), "%s%s took %s besides waiting for others%s%s%s.",
@@ -187,7 +187,7 @@ void issue_unexplained(const struct analysis *a, struct issue *f)
 			 of[worst].bytes > 0 ? bytes_text((double)of[worst].bytes, moved) : "");
 		snprintf(f->why, sizeof(f->why),
 			 "No rank was late for these calls as far as is recorded: the time went into %s",
-			 where_it_went(a->step, &of[worst]));
+			 likely_use(a->step, &of[worst]));
 		snprintf(f->next, sizeof(f->next), "%s", advice(of[worst].class));
 	}
 	free(of);

@@ -59,7 +59,7 @@ static uint32_t text_len(const char *text)
 	return text == NULL ? UINT32_MAX : len < TEXT_MAX ? (uint32_t)len : TEXT_MAX;
 }
 
-static void tell(int fd, uint64_t index, const struct site *site)
+static void write_found(int fd, uint64_t index, const struct site *site)
 {
 	struct found f = {.site = index,
 			  .line = site->line,
@@ -78,7 +78,7 @@ static void work(struct step *s, uint32_t module, apart_fn *resolve, int fd)
 	resolve(s, module);
 	for (size_t i = 0; i < sites_places(s); i++)
 		if (sites_place(s, i)->module == module)
-			tell(fd, i, sites_place(s, i));
+			write_found(fd, i, sites_place(s, i));
 	_exit(0);
 }
 
@@ -107,7 +107,7 @@ static bool take_text(int fd, uint32_t len, char **to)
 	return true;
 }
 
-static bool take(int fd, struct step *s, uint32_t module)
+static bool read_found(int fd, struct step *s, uint32_t module)
 {
 	struct found f;
 	if (!read_all(fd, &f, sizeof(f)) || f.site >= sites_places(s) || sites_place(s, f.site)->module != module)
@@ -126,7 +126,7 @@ void apart_resolve(struct step *s, uint32_t module, apart_fn *resolve)
 	if (pid == 0)
 		work(s, module, resolve, ends[1]);
 	close(ends[1]);
-	while (pid > 0 && take(ends[0], s, module))
+	while (pid > 0 && read_found(ends[0], s, module))
 		;
 	close(ends[0]);
 	if (pid > 0)

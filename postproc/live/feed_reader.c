@@ -81,7 +81,7 @@ static bool read_number(const char *text, uint64_t *ret_number)
 	return true;
 }
 
-static void give(struct feed_reader *r, const struct feed_samples *kept, uint64_t first, uint64_t last)
+static void set_range(struct feed_reader *r, const struct feed_samples *kept, uint64_t first, uint64_t last)
 {
 	r->next = first < oldest(kept) ? oldest(kept) : first;
 	r->last = last;
@@ -100,7 +100,7 @@ static void get(struct feed_reader *r, const struct feed_samples *kept, const ch
 		say(r, "error gone: sample %" PRIu64 " is no longer kept; the oldest is %" PRIu64 "\n", number,
 		    oldest(kept));
 	else
-		give(r, kept, number, number);
+		set_range(r, kept, number, number);
 }
 
 static void since(struct feed_reader *r, const struct feed_samples *kept, const char *what)
@@ -114,7 +114,7 @@ static void since(struct feed_reader *r, const struct feed_samples *kept, const 
 		say(r, "range 0 0\n");
 	else {
 		say(r, "range %" PRIu64 " %" PRIu64 "\n", number + 1, kept->newest);
-		give(r, kept, number + 1, kept->newest);
+		set_range(r, kept, number + 1, kept->newest);
 	}
 }
 

@@ -73,7 +73,7 @@ static enum live_node_state node_state(const struct snapshot *l, size_t i, int64
 	return now_ns - n->realtime_ns > 2 * n->gap_ns + LATE_NS ? NODE_LAGS : NODE_SAMPLED;
 }
 
-static int look_at_nodes(struct snapshot *l)
+static int read_nodes(struct snapshot *l)
 {
 	int64_t now_ns = clock_ns(CLOCK_REALTIME);
 	l->over = true;
@@ -143,7 +143,7 @@ static double share(double part, double whole)
 	return whole <= 0 ? NAN : part < 0 ? 0 : part > whole ? 1 : part / whole;
 }
 
-static void look_at_thread(struct live_rank *r, const struct live_node *n, const struct live_thread *t)
+static void read_thread(struct live_rank *r, const struct live_node *n, const struct live_thread *t)
 {
 	double interval_ns = (double)n->interval_ns;
 	r->still = t->open && t->still > 0;
@@ -173,7 +173,7 @@ static bool has_ended(const struct process *p, const struct live_process *known)
 	return ends_said(p) || (known != NULL && known->state != SAMPLE_RUNNING && known->state != SAMPLE_STARTING);
 }
 
-static struct live_rank look_at_rank(const struct snapshot *l, uint32_t rank)
+static struct live_rank read_rank(const struct snapshot *l, uint32_t rank)
 {
 	struct live_rank r = {.since_s = NAN,
 			      .useful = NAN,
@@ -203,15 +203,15 @@ static struct live_rank look_at_rank(const struct snapshot *l, uint32_t rank)
 		return r;
 	r.sig = p->open.n > 0 ? &p->sigs.at[p->open.at[0].sig] : NULL;
 	uint32_t thread = p->open.n > 0 ? p->open.at[0].thread : 0;
-	look_at_thread(&r, r.node, &r.process->threads.at[thread]);
+	read_thread(&r, r.node, &r.process->threads.at[thread]);
 	return r;
 }
 
-static int look_at_ranks(struct snapshot *l)
+static int read_ranks(struct snapshot *l)
 {
 	int code = 0;
 	for (uint32_t r = 0; r < l->step.nranks && code == 0; r++)
-		code = vec_push(&l->ranks, look_at_rank(l, r));
+		code = vec_push(&l->ranks, read_rank(l, r));
 	return code;
 }
 
@@ -224,7 +224,7 @@ static bool any_samples(const struct snapshot *l)
 }
 
 /* All that have a rank have it by their launcher's word alone. */
-static bool none_has_come(const struct snapshot *l)
+static bool all_starting(const struct snapshot *l)
 {
 	for (uint32_t r = 0; r < l->step.nranks; r++)
 		if (l->step.ranks[r] != NULL && !ends_starting(l->step.ranks[r]))
@@ -263,7 +263,7 @@ int snapshot(char *const *paths, size_t npaths, struct snapshot *before, struct 
 	struct snapshot l = {0};
 	struct step_how how = {.loaded = use_samples, .context = &l, .before = before != NULL ? &before->step : NULL};
 	int code = step_load_with(paths, npaths, &how, &l.step, e);
-	if (code < 0 || none_has_come(&l))
+	if (code < 0 || all_starting(&l))
 		code = only_starting(&l, paths[0], code, e);
 	if (code == 0 && !any_samples(&l))
 		code = fail(e, -ENODATA,
@@ -272,8 +272,8 @@ int snapshot(char *const *paths, size_t npaths, struct snapshot *before, struct 
 	if (code == 0) {
 		lines_resolve(&l.step);
 		missing_find(&l.step, &l.missing);
-		code = look_at_nodes(&l);
-		code = code == 0 ? look_at_ranks(&l) : code;
+		code = read_nodes(&l);
+		code = code == 0 ? read_ranks(&l) : code;
 		code = code == 0 ? snapshot_waits(&l) : code;
 		if (code < 0)
 			fail(e, code, "%s: out of memory", paths[0]);

@@ -40,7 +40,7 @@ static int add_node(const struct node *n, struct starting *x)
 	return 0;
 }
 
-static int look_at_step(void *context, struct step *s)
+static int visit_step(void *context, struct step *s)
 {
 	struct starting *x = context;
 	int code = 0;
@@ -57,7 +57,7 @@ int snapshot_starting(char *const *paths, size_t npaths, struct starting *ret_x,
 {
 	struct starting x = {0};
 	struct step s;
-	struct step_how how = {.loaded = look_at_step, .context = &x};
+	struct step_how how = {.loaded = visit_step, .context = &x};
 	int code = step_load_with(paths, npaths, &how, &s, e);
 	if (code == ENOUGH)
 		*ret_x = x;

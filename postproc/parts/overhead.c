@@ -19,7 +19,7 @@ struct cost {
 	bool known;
 };
 
-static bool tells(const struct analysis *a, uint32_t r)
+static bool has_overhead(const struct analysis *a, uint32_t r)
 {
 	const struct process *p = a->step->ranks[r];
 	return p != NULL && (!isnan(p->overhead_ns) || a->ranks[r].slow_calls > 0);
@@ -35,7 +35,7 @@ static void add_rank(struct cost *c, const struct analysis *a, uint32_t r)
 {
 	const struct process *p = a->step->ranks[r];
 	const struct rank_totals *t = &a->ranks[r];
-	if (!tells(a, r))
+	if (!has_overhead(a, r))
 		return;
 	if (!isnan(p->overhead_ns)) {
 		c->calls += (double)t->calls;
@@ -76,7 +76,7 @@ static void add_node(struct cost *c, const struct analysis *a, uint32_t node)
 	double processors = json_number_or(cJSON_GetObjectItemCaseSensitive(n->meta, "topology"), "pus", 0);
 	double taken_ns = fmin(beside_ns(n), ready_ns) / (ranks > processors ? fmax(1, processors) : 1);
 	for (uint32_t r = 0; r < a->step->nranks; r++)
-		if (tells(a, r) && a->step->ranks[r]->node == node)
+		if (has_overhead(a, r) && a->step->ranks[r]->node == node)
 			c->displaced_ns += fmin(taken_ns, lived_ns(&a->ranks[r]));
 }
 

@@ -8,7 +8,7 @@
 static const struct {
 	const char *name;
 	enum traffic_kind kinds;
-	void (*look)(const struct shape *s, struct pattern *p);
+	void (*match)(const struct shape *s, struct pattern *p);
 } patterns[] = {
 #define ROW(name, kinds) {#name, kinds, pattern_##name},
 	PATTERNS(ROW)
@@ -175,7 +175,7 @@ static void put_irregular(const struct shape *s, cJSON *list)
 	put_pattern(s, list, &p);
 }
 
-static int look_at(struct analysis *a, enum traffic_kind kind, cJSON *list)
+static int match_kind(struct analysis *a, enum traffic_kind kind, cJSON *list)
 {
 	struct pattern all[NPATTERNS] = {0}, *p;
 	struct shape s;
@@ -183,7 +183,7 @@ static int look_at(struct analysis *a, enum traffic_kind kind, cJSON *list)
 	for (size_t i = 0; i < NPATTERNS && code == 0; i++) {
 		all[i].name = patterns[i].name;
 		if (s.nlinks > 0 && (patterns[i].kinds & kind) != 0)
-			patterns[i].look(&s, &all[i]);
+			patterns[i].match(&s, &all[i]);
 	}
 	while ((p = next_best(all)) != NULL) {
 		put_pattern(&s, list, p);
@@ -200,6 +200,6 @@ int part_patterns(struct analysis *a)
 {
 	bool collectives = a->coll.bytes > a->p2p.bytes + a->rma.bytes;
 	cJSON *list = json_array(a->root, "patterns");
-	int code = look_at(a, collectives ? COLLECTIVES : MESSAGES, list);
-	return code == 0 ? look_at(a, collectives ? MESSAGES : COLLECTIVES, list) : code;
+	int code = match_kind(a, collectives ? COLLECTIVES : MESSAGES, list);
+	return code == 0 ? match_kind(a, collectives ? MESSAGES : COLLECTIVES, list) : code;
 }

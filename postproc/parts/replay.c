@@ -6,7 +6,7 @@
 
 #define EVENTS_MAX 500000u /* of longer runs intervals: each issue's gain takes a fifth of a second at most */
 
-static int look(void *context, struct mpix_file *f)
+static int make_replay(void *context, struct mpix_file *f)
 {
 	struct analysis *a = context;
 	return replay_create(f, EVENTS_MAX, &a->replay, a->e);
@@ -34,7 +34,7 @@ int part_replay(struct analysis *a)
 	struct replay_result r;
 	if (a->export == NULL)
 		return 0;
-	int code = export_look(a->export, look, a, a->e);
+	int code = export_peek(a->export, make_replay, a, a->e);
 	if (code == 0) {
 		replay_lasted(a->replay, lived_ns(a));
 		code = replay_predict(a->replay, &none, &r);

@@ -66,11 +66,11 @@ static bool has_ends(const void *context, uint32_t at)
 	return memcmp(&c->kinds.at[at].ends, &c->kinds.at[c->kinds.n].ends, sizeof(struct spec_message)) == 0;
 }
 
-static int judge_all(const struct check *c, struct kind *k, struct error *e)
+static int apply_rules(const struct check *c, struct kind *k, struct error *e)
 {
 	for (size_t i = 0; i < c->rules.n; i++) {
 		enum spec_verdict v;
-		int code = spec_judge(c->spec, i, &k->ends, c->processes, &v, e);
+		int code = spec_evaluate(c->spec, i, &k->ends, c->processes, &v, e);
 		if (code < 0)
 			return code;
 		k->matches += v == SPEC_MATCH;
@@ -85,7 +85,7 @@ static int count_rules(struct check *c, struct error *e)
 	for (size_t k = 0; k < c->kinds.n; k++)
 		for (size_t i = 0; i < c->rules.n; i++) {
 			enum spec_verdict v;
-			int code = spec_judge(c->spec, i, &c->kinds.at[k].ends, c->processes, &v, e);
+			int code = spec_evaluate(c->spec, i, &c->kinds.at[k].ends, c->processes, &v, e);
 			if (code < 0)
 				return code;
 			c->rules.at[i].matched += v == SPEC_MATCH ? c->kinds.at[k].messages : 0;
@@ -110,7 +110,7 @@ static int find_kind(struct check *c, const struct spec_message *ends, struct ki
 	uint32_t at = index_find(&c->by_ends, hash, has_ends, c);
 	if (at == INDEX_NONE) {
 		at = (uint32_t)c->kinds.n;
-		int code = judge_all(c, &c->kinds.at[at], e);
+		int code = apply_rules(c, &c->kinds.at[at], e);
 		if (code < 0)
 			return code;
 		if (index_add(&c->by_ends, hash, at) < 0)
@@ -174,7 +174,7 @@ static int put_result(const struct check *c, cJSON *list, const struct result *r
 	cJSON *lines = json_array(row, "lines");
 	for (size_t i = 0; i < c->rules.n; i++) {
 		enum spec_verdict v;
-		int code = spec_judge(c->spec, i, &r->ends, c->processes, &v, e);
+		int code = spec_evaluate(c->spec, i, &r->ends, c->processes, &v, e);
 		if (code < 0)
 			return code;
 		if (v == SPEC_SILENT)

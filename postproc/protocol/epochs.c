@@ -276,7 +276,7 @@ static int number_nodes(struct epochs *x)
 	return 0;
 }
 
-static int look(struct epochs *x, struct error *e)
+static int update_components(struct epochs *x, struct error *e)
 {
 	struct epoch_components *c = &x->components;
 	if (number_nodes(x) < 0 || sort_slots(x) < 0 ||
@@ -327,17 +327,17 @@ static int add_event(struct epochs *x, uint32_t rank, uint32_t node, struct erro
 	return 0;
 }
 
-static int look_if_due(struct epochs *x, struct error *e)
+static int update_if_due(struct epochs *x, struct error *e)
 {
 	size_t fresh = x->slots.n - x->nold;
-	return fresh >= x->batch && fresh >= x->nold ? look(x, e) : 0;
+	return fresh >= x->batch && fresh >= x->nold ? update_components(x, e) : 0;
 }
 
 int epochs_message(struct epochs *x, uint32_t src, uint32_t dst, uint64_t bytes, uint32_t *ret_message, struct error *e)
 {
 	struct epoch_node n = {
 		.open = 2, .src = src, .dst = dst, .bytes = bytes, .from_ns = INT64_MIN, .to_ns = INT64_MIN};
-	int code = look_if_due(x, e);
+	int code = update_if_due(x, e);
 	return code == 0 ? add_node(x, n, ret_message, e) : code;
 }
 
@@ -368,7 +368,7 @@ int epochs_collective(struct epochs *x, uint32_t members, uint32_t *ret_collecti
 {
 	struct epoch_node n = {
 		.open = members, .src = EPOCHS_NONE, .dst = members, .from_ns = INT64_MAX, .to_ns = INT64_MIN};
-	int code = look_if_due(x, e);
+	int code = update_if_due(x, e);
 	return code == 0 ? add_node(x, n, ret_collective, e) : code;
 }
 
@@ -385,7 +385,7 @@ int epochs_enter(struct epochs *x, uint32_t collective, uint32_t rank, int64_t n
 int epochs_finish(struct epochs *x, struct error *e)
 {
 	x->finished = true;
-	return look(x, e);
+	return update_components(x, e);
 }
 
 struct epochs *epochs_create(uint32_t ranks, uint32_t batch, int (*visit)(void *context, const struct epoch *epoch),

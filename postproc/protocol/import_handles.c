@@ -10,13 +10,13 @@
 #include "base/index.h"
 #include "base/search.h"
 
-#define UNSETTLED_MAX 64u /* handles between two ranks that are compared with each other */
+#define UNPAIRED_MAX 64u /* handles between two ranks that are compared with each other */
 
 /* Messages of one direction with one handle. */
 struct run {
 	uint32_t src, dst, comm, n;
 	uint64_t tags;
-	bool settled;
+	bool paired;
 };
 
 struct end {
@@ -150,7 +150,7 @@ static struct run *only(struct run *at, size_t from, size_t to, const struct run
 {
 	struct run *found = NULL;
 	for (size_t i = from; i < to; i++) {
-		if (at[i].settled || !agree(&at[i], with))
+		if (at[i].paired || !agree(&at[i], with))
 			continue;
 		if (found != NULL)
 			return NULL;
@@ -160,17 +160,17 @@ static struct run *only(struct run *at, size_t from, size_t to, const struct run
 }
 
 /* Both are in the order of their communicators. How many sends are left. */
-static size_t settle_same(struct joining *j, size_t s, size_t s_end, size_t r, size_t r_end)
+static size_t join_same(struct joining *j, size_t s, size_t s_end, size_t r, size_t r_end)
 {
 	size_t left = 0;
 	for (; s < s_end; s++) {
 		struct run *send = &j->sends.at[s];
 		while (r < r_end && j->recvs.at[r].comm < send->comm)
 			r++;
-		send->settled = r < r_end && j->recvs.at[r].comm == send->comm && agree(send, &j->recvs.at[r]);
-		left += !send->settled;
-		if (send->settled) {
-			j->recvs.at[r].settled = true;
+		send->paired = r < r_end && j->recvs.at[r].comm == send->comm && agree(send, &j->recvs.at[r]);
+		left += !send->paired;
+		if (send->paired) {
+			j->recvs.at[r].paired = true;
 			join(j, send, &j->recvs.at[r]);
 		}
 	}
@@ -178,20 +178,20 @@ static size_t settle_same(struct joining *j, size_t s, size_t s_end, size_t r, s
 }
 
 /* Of one direction between two ranks. */
-static void look(struct joining *j, size_t s, size_t s_end, size_t r, size_t r_end)
+static void join_direction(struct joining *j, size_t s, size_t s_end, size_t r, size_t r_end)
 {
-	size_t left = settle_same(j, s, s_end, r, r_end);
-	for (size_t i = s; i < s_end && left > 0 && left <= UNSETTLED_MAX; i++) {
-		struct run *send = &j->sends.at[i], *recv = send->settled ? NULL : only(j->recvs.at, r, r_end, send);
+	size_t left = join_same(j, s, s_end, r, r_end);
+	for (size_t i = s; i < s_end && left > 0 && left <= UNPAIRED_MAX; i++) {
+		struct run *send = &j->sends.at[i], *recv = send->paired ? NULL : only(j->recvs.at, r, r_end, send);
 		if (recv == NULL || only(j->sends.at, s, s_end, recv) != send)
 			continue;
-		send->settled = recv->settled = true;
+		send->paired = recv->paired = true;
 		join(j, send, recv);
 		j->is_local[send->comm] = j->is_local[recv->comm] = true;
 	}
 }
 
-static void look_at_all(struct joining *j)
+static void join_all(struct joining *j)
 {
 	size_t s = 0, r = 0;
 	while (s < j->sends.n) {
@@ -202,7 +202,7 @@ static void look_at_all(struct joining *j)
 			r++;
 		for (r_end = r; r_end < j->recvs.n && !is_before(&j->sends.at[s], &j->recvs.at[r_end]);)
 			r_end++;
-		look(j, s, s_end, r, r_end);
+		join_direction(j, s, s_end, r, r_end);
 		s = s_end;
 		r = r_end;
 	}
@@ -289,7 +289,7 @@ int import_join_handles(struct import *x, struct import_handles *ret_handles, st
 	if (code == 0)
 		code = add_ends(&j, false);
 	if (code == 0) {
-		look_at_all(&j);
+		join_all(&j);
 		part_twice(&j);
 		code = make(&j, ret_handles);
 	}

@@ -52,7 +52,7 @@ static int wrong(struct text *t, const char *what)
 		    t->path, t->line, t->next, what, form);
 }
 
-static int take(struct text *t, const char *text, const char *what)
+static int expect(struct text *t, const char *text, const char *what)
 {
 	for (; *text != 0; text++) {
 		skip_blank(t);
@@ -83,27 +83,27 @@ static int take_entry(struct text *t)
 	struct entry x = {.at = t->line};
 	int code = take_number(t, IMPORT_RANKS_MAX - 1, "a process", &x.process);
 	if (code == 0)
-		code = take(t, ":E=", "\":E=\"");
+		code = expect(t, ":E=", "\":E=\"");
 	if (code == 0)
 		code = take_number(t, IMPORT_EVENTS_MAX - 1, "an event number", &x.number);
 	if (code == 0)
-		code = take(t, ":", "\":\"");
+		code = expect(t, ":", "\":\"");
 	skip_blank(t);
 	if (code == 0 && t->next != 'S' && t->next != 'R')
 		return wrong(t, "S or R");
 	x.sends = t->next == 'S';
 	if (code == 0) {
 		advance(t);
-		code = take(t, ":", "\":\"");
+		code = expect(t, ":", "\":\"");
 	}
 	if (code == 0)
 		code = take_number(t, IMPORT_RANKS_MAX - 1, "a process", &x.peer);
 	if (code == 0)
-		code = take(t, ":", "\":\"");
+		code = expect(t, ":", "\":\"");
 	if (code == 0)
 		code = take_number(t, IMPORT_LINE_MAX, "a source line", &x.line);
 	if (code == 0)
-		code = take(t, ";", "\";\"");
+		code = expect(t, ";", "\";\"");
 	if (code == 0 && t->entries.n == IMPORT_EVENTS_MAX)
 		return fail(t->e, -E2BIG, "%s:%u: more than %u events", t->path, t->line, IMPORT_EVENTS_MAX);
 	if (code == 0 && vec_push(&t->entries, x) < 0)

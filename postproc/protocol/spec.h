@@ -45,8 +45,8 @@ uint32_t spec_rule_line(const struct spec *s, size_t rule);
 /* The beginning of a rule in one line: whole characters, blanks for what else would end the line. */
 void spec_rule_shown(const struct spec *s, size_t rule, char ret_text[SPEC_SHOWN_BYTES + 1]);
 /* processes: the value of n. -ERANGE with text and place: a division by zero, or a number beyond 64 bits. */
-int spec_judge(const struct spec *s, size_t rule, const struct spec_message *m, int64_t processes,
-	       enum spec_verdict *ret_verdict, struct error *e);
+int spec_evaluate(const struct spec *s, size_t rule, const struct spec_message *m, int64_t processes,
+		  enum spec_verdict *ret_verdict, struct error *e);
 /* From how many rules match a message and how many it violates; level 0 to 3. */
 enum spec_colour spec_colour(unsigned level, uint64_t matches, uint64_t violations);
 const char *spec_colour_name(enum spec_colour colour);

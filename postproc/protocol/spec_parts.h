@@ -1,5 +1,5 @@
-/* spec_parts.h - what spec_lex.c (text to tokens), spec_parse.c (tokens to rules) and spec_judge.c (rules and messages)
- * share. */
+/* spec_parts.h - what spec_lex.c (text to tokens), spec_parse.c (tokens to rules) and spec_evaluate.c (rules and
+ * messages) share. */
 #pragma once
 
 #include "base/vec.h"

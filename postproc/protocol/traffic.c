@@ -63,7 +63,7 @@ static const struct mpix_position *received(const struct mpix_link *x)
 	return x->completion.window == MPIX_NOWHERE ? &x->recv : &x->completion;
 }
 
-static struct traffic_message *keep(struct traffic *t, const struct mpix_link *x)
+static struct traffic_message *add_message(struct traffic *t, const struct mpix_link *x)
 {
 	struct traffic_message *m = slab_take(&t->messages);
 	if (m != NULL)
@@ -107,7 +107,7 @@ static bool is_far(const struct traffic *t, const struct mpix_link *x)
 	return x->send.window != t->window || received(x)->window != t->window;
 }
 
-static int keep_far(void *context, const struct mpix_link *link)
+static int add_far(void *context, const struct mpix_link *link)
 {
 	struct traffic *t = context;
 	struct mpix_link x = *link;
@@ -116,19 +116,19 @@ static int keep_far(void *context, const struct mpix_link *link)
 	int code = mpix_message_find(t->f, &x, t->e);
 	if (code < 0)
 		return code;
-	struct traffic_message *m = keep(t, &x);
+	struct traffic_message *m = add_message(t, &x);
 	if (m == NULL || vec_push(&t->far, (struct far_event){x.send.window, send_of(&x, m)}) < 0 ||
 	    vec_push(&t->far, (struct far_event){received(&x)->window, receive_of(&x, m)}) < 0)
 		return -ENOMEM;
 	return 0;
 }
 
-static int keep_near(void *context, const struct mpix_link *x)
+static int add_near(void *context, const struct mpix_link *x)
 {
 	struct traffic *t = context;
 	if (is_far(t, x))
 		return 0;
-	struct traffic_message *m = keep(t, x);
+	struct traffic_message *m = add_message(t, x);
 	if (m == NULL || vec_push(&t->to->events, send_of(x, m)) < 0 || vec_push(&t->to->events, receive_of(x, m)) < 0)
 		return -ENOMEM;
 	return 0;
@@ -289,7 +289,7 @@ static int visit_window(struct traffic *t)
 static int read_window(struct traffic *t)
 {
 	t->to->events.n = t->to->parts.n = 0;
-	int code = mpix_window_messages(t->f, t->window, false, keep_near, t, t->e);
+	int code = mpix_window_messages(t->f, t->window, false, add_near, t, t->e);
 	if (code == 0)
 		code = mpix_window_parts(t->f, t->window, keep_part, t, t->e);
 	for (; t->next_far < t->far.n && t->far.at[t->next_far].window <= t->window && code == 0; t->next_far++)
@@ -338,7 +338,7 @@ static int read_all(struct traffic *t)
 	struct pool *pool = pool_create(2);
 	int code = pool == NULL ? -ENOMEM : 0;
 	for (t->window = 0; t->window < windows && code == 0; t->window++)
-		code = mpix_window_messages(t->f, t->window, true, keep_far, t, t->e);
+		code = mpix_window_messages(t->f, t->window, true, add_far, t, t->e);
 	vec_sort(&t->far, by_window);
 	if (code == 0)
 		code = read_and_visit(t, pool);

@@ -210,7 +210,7 @@ static bool all_inside_stood(const struct step *s)
 	return true;
 }
 
-void ends_settle(struct step *s)
+void ends_resolve(struct step *s)
 {
 	end_with_the_first(s);
 	s->advanced_ns = last_advance(s, true);

@@ -32,6 +32,6 @@ void ends_lived(struct process *p, int64_t at_ns);
 /* Is its end known but for what its events say? */
 bool ends_at_least(const struct process *p);
 /* When clocks and events are known: step.advanced_ns, the ends that nobody told, and hung_ns of the processes. */
-void ends_settle(struct step *s);
+void ends_resolve(struct step *s);
 /* Into the call in which it died, or to the end of its last. */
 int64_t ends_last_known(const struct process *p);

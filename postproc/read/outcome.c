@@ -21,7 +21,7 @@ static const char *const said[] = {
 #undef ROW
 };
 
-static void take(struct outcome *o, const char *word, const char *value)
+static void set_field(struct outcome *o, const char *word, const char *value)
 {
 	if (strcmp(word, "signal") == 0)
 		o->signal = atoi(value);
@@ -46,7 +46,7 @@ static void read_file(struct outcome *o, const char *trace)
 	FILE *f = regular_stream(path, NULL);
 	for (int i = 0; f != NULL && i < OUTCOME_LINES_MAX && fgets(line, sizeof(line), f) != NULL; i++)
 		if (sscanf(line, "%31s %63s", word, value) == 2)
-			take(o, word, value);
+			set_field(o, word, value);
 	if (f != NULL)
 		fclose(f);
 }
@@ -60,7 +60,7 @@ void outcome_read(struct step *s)
 		cJSON_ArrayForEach(x, of_node)
 		{
 			if (cJSON_IsString(x) && x->string != NULL)
-				take(o, x->string, x->valuestring);
+				set_field(o, x->string, x->valuestring);
 		}
 	}
 	if (s->nodes.n > 0 && s->nodes.at[0].file.path != NULL)

@@ -146,14 +146,14 @@ static uint64_t calls_of(const struct sig_call *call, const struct mpic_event *e
 	return ev->extra[call->nwords] < UINT32_MAX ? ev->extra[call->nwords] : UINT32_MAX;
 }
 
-struct looked_for {
+struct wanted_sig {
 	const struct reader *r;
 	struct own_sig like;
 };
 
 static bool is_like(const void *context, uint32_t at)
 {
-	const struct looked_for *l = context;
+	const struct wanted_sig *l = context;
 	const struct own_sig *own = &l->r->own.at[at];
 	return own->n == l->like.n && own->nwords == l->like.nwords &&
 	       memcmp(own->words, l->like.words, own->n * sizeof(*own->words)) == 0;
@@ -189,7 +189,7 @@ static int add_own_sig(struct reader *r, struct own_sig own, uint64_t hash)
 static int find_own_sig(struct reader *r, const struct mpic_event *ev, uint32_t nwords, uint32_t *ret_own)
 {
 	for (uint32_t n = nwords;; n = SIG_WORDS_MIN) {
-		struct looked_for l = {r, {.words = ev->extra, .n = n, .nwords = nwords}};
+		struct wanted_sig l = {r, {.words = ev->extra, .n = n, .nwords = nwords}};
 		uint64_t hash = index_hash(INDEX_SEED, ev->extra, n * sizeof(*ev->extra));
 		*ret_own = index_find(&r->own_of, hash, is_like, &l);
 		if (*ret_own != INDEX_NONE)

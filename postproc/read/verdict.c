@@ -21,7 +21,7 @@ static void take_ranks(struct live_verdict *v, const char *rest, uint32_t nranks
 	}
 }
 
-static void take(struct live_verdict *v, char *line, uint32_t nranks)
+static void parse_line(struct live_verdict *v, char *line, uint32_t nranks)
 {
 	char *rest = strchr(line, ' ');
 	line[strcspn(line, "\n")] = '\0';
@@ -49,7 +49,7 @@ void verdict_read(struct step *s)
 		return;
 	FILE *f = regular_stream(path, NULL);
 	for (int i = 0; f != NULL && i < LINES_MAX && fgets(line, sizeof(line), f) != NULL; i++)
-		take(&s->verdict, line, s->nranks);
+		parse_line(&s->verdict, line, s->nranks);
 	if (f != NULL)
 		fclose(f);
 	s->verdict.deadlock &= s->verdict.why[0] != '\0';

@@ -16,7 +16,7 @@ struct phases {
 	VEC(struct phase) at;
 };
 
-static bool meets_all(const struct interval *v, uint32_t event)
+static bool synchronizes_all(const struct interval *v, uint32_t event)
 {
 	const struct event *x = &v->events[event];
 	return (x->flags & EVENT_BLOCKS) != 0 && v->meetings.at[x->meeting].everybody &&
@@ -26,7 +26,7 @@ static bool meets_all(const struct interval *v, uint32_t event)
 /* Or completes what all have started. */
 static bool ends_phase(const struct interval *v, uint32_t event)
 {
-	return meets_all(v, event) || (v->completes_in_order && completion_of_all(v, event) != NULL);
+	return synchronizes_all(v, event) || (v->completes_in_order && completion_of_all(v, event) != NULL);
 }
 
 /* Ranks come to meetings of all in the same order, so the n-th phase of one is that of another. */
@@ -85,7 +85,7 @@ static bool is_blamed(const struct blame *b, const struct replay_change *c)
 /* Its rank begins anew behind it: it had waited, or met all others. */
 static bool levels(const struct interval *v, uint32_t event)
 {
-	return (v->events[event].flags & (EVENT_WAITED | EVENT_MEETS)) != 0 || meets_all(v, event);
+	return (v->events[event].flags & (EVENT_WAITED | EVENT_MEETS)) != 0 || synchronizes_all(v, event);
 }
 
 /* Computing before each event since its rank last waited itself, or all were together. */

@@ -43,7 +43,7 @@ static uint32_t over_by(const struct search *s, uint32_t to)
 	return to >= s->g->nranks ? s->over[to] : STATE_NONE;
 }
 
-static void look_at_over(struct search *s, uint32_t node)
+static void resolve_ended(struct search *s, uint32_t node)
 {
 	const struct graph *g = s->g;
 	uint32_t found = STATE_NONE, n = 0;
@@ -60,11 +60,11 @@ static void find_over(struct search *s)
 {
 	const struct graph *g = s->g;
 	for (uint32_t i = g->first_group; i < g->nodes.n; i++)
-		look_at_over(s, i);
+		resolve_ended(s, i);
 	for (uint32_t i = g->nranks; i < g->first_group; i++)
-		look_at_over(s, i);
+		resolve_ended(s, i);
 	for (uint32_t i = 0; i < g->nranks; i++)
-		look_at_over(s, i);
+		resolve_ended(s, i);
 }
 
 /* ---- strongly connected components (Tarjan, Depth-first search and linear graph algorithms, 1972) ---- */
@@ -261,7 +261,7 @@ struct way {
 	uint32_t nranks;	 /* of best; STATE_NONE: none yet */
 };
 
-static void keep_way(struct search *s, struct way *w, uint32_t start, uint32_t last, uint32_t nranks)
+static void store_cycle(struct search *s, struct way *w, uint32_t start, uint32_t last, uint32_t nranks)
 {
 	w->best.n = 0;
 	w->nranks = nranks;
@@ -280,7 +280,7 @@ static bool step(struct search *s, struct way *w, uint32_t start, uint32_t node,
 		uint32_t to = g->edges.at[i].to;
 		s->g->work++;
 		if (to == start) {
-			keep_way(s, w, start, node, nranks);
+			store_cycle(s, w, start, node, nranks);
 			return true;
 		}
 		if (s->part[to] != s->part[start] || s->walk[to] == s->walks)

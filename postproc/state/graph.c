@@ -442,7 +442,7 @@ static uint32_t need_of(struct making *m, uint32_t rank, const struct want *w)
 	return STATE_NONE;
 }
 
-static void look_at(struct making *m, uint32_t thread)
+static void add_thread(struct making *m, uint32_t thread)
 {
 	struct graph *g = m->g;
 	const struct state *t = &m->s->threads.at[thread];
@@ -553,11 +553,11 @@ static int make(const struct states *states, bool certain, struct graph *ret_gra
 	g->first_group = (uint32_t)g->nodes.n;
 	note_all(&m);
 	for (uint32_t t = 0; t < states->threads.n && g->code == 0; t++)
-		look_at(&m, t);
+		add_thread(&m, t);
 	making_done(&m);
 	end_ranks(g);
 	if (g->code == 0)
-		graph_settle(g);
+		graph_solve(g);
 	return g->code;
 }
 

@@ -39,7 +39,7 @@ int graph_make(const struct states *states, struct graph *ret_graph);
 int graph_make_certain(const struct states *states, struct graph *ret_graph);
 void graph_done(struct graph *g);
 /* graph_alive.c: the last step of graph_make(). */
-void graph_settle(struct graph *g);
+void graph_solve(struct graph *g);
 
 static inline bool graph_is_dead(const struct graph *g, uint32_t node)
 {

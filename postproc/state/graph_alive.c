@@ -64,7 +64,7 @@ static void spread(struct graph *g)
 	free(left);
 }
 
-void graph_settle(struct graph *g)
+void graph_solve(struct graph *g)
 {
 	sort_edges(g);
 	if (g->code == 0)

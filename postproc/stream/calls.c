@@ -303,7 +303,7 @@ static int end_coll(struct walk *w, struct part *p)
 }
 
 /* What all members do together that is no collective. */
-static int start_together(struct walk *w, const struct together *x, struct part **ret_part)
+static int enter_sync(struct walk *w, const struct sync_call *x, struct part **ret_part)
 {
 	struct part part = {.start = w->call,
 			    .done = {.at = NOWHERE},
@@ -319,19 +319,19 @@ static int start_together(struct walk *w, const struct together *x, struct part 
 /* A call on a window or a file. */
 static int do_object(struct walk *w)
 {
-	struct together x;
+	struct sync_call x;
 	struct part *p;
 	int code = rma_call(w->sh, w->lane->rank, w->sig_at, &w->call, &x);
 	if (code <= 0)
 		return code;
-	code = start_together(w, &x, &p);
+	code = enter_sync(w, &x, &p);
 	return code == 0 ? end_part(w, p, x.in_sweep) : code;
 }
 
 /* A communicator is made or freed; *ret_part: NULL where that is nobody else's. */
 static int start_comm(struct walk *w, struct part **ret_part)
 {
-	struct together x;
+	struct sync_call x;
 	*ret_part = NULL;
 	if (!comm_call(w, &x))
 		return 0;
@@ -339,7 +339,7 @@ static int start_comm(struct walk *w, struct part **ret_part)
 	if (use == NULL && !x.of_members)
 		return -ENOMEM;
 	x.k = use != NULL ? use->makes++ : 0;
-	return start_together(w, &x, ret_part);
+	return enter_sync(w, &x, ret_part);
 }
 
 static int do_comm(struct walk *w)

@@ -203,7 +203,7 @@ static int classify_sync(struct shard *sh, const struct collective *whole, const
 	static const enum wait_state states[] = {WAIT_AT_CREATE,	WAIT_AT_FENCE,	     WAIT_AT_FREE,
 						 WAIT_AT_COLLECTIVE_IO, WAIT_AT_COMM_CREATE, WAIT_AT_COMM_FREE};
 	const struct arrival *last = &whole->last;
-	bool may_leave = together_may_leave(whole->coll) || rma_asserts_noprecede(shard_sig(sh, p->rank, p->sig));
+	bool may_leave = sync_may_leave(whole->coll) || rma_asserts_noprecede(shard_sig(sh, p->rank, p->sig));
 	if (whole->coll < SYNC_CREATE || (may_leave && p->done.end_ns < last->ns))
 		return 0;
 	return wait_note(sh, p->wait, states[whole->coll - SYNC_CREATE], clip(p, last->ns), last, false);

@@ -14,16 +14,16 @@ enum sync_kind {
 	SYNC_FREE,
 	/* Of these the standard does not say that all wait for all; libraries do, more or less. */
 	SYNC_IO,
-	TOGETHER_COMM_CREATE,
-	TOGETHER_COMM_FREE,
+	SYNC_COMM_CREATE,
+	SYNC_COMM_FREE,
 };
 
-static inline bool together_may_leave(int32_t kind)
+static inline bool sync_may_leave(int32_t kind)
 {
 	return kind >= SYNC_IO;
 }
 
-struct together {
+struct sync_call {
 	uint32_t comm, channel, k;
 	int32_t kind;
 	bool in_sweep;	 /* who leaves may have waited for the last to enter */
@@ -37,7 +37,7 @@ struct part {
 	struct wait *wait;
 	struct moment start, done;
 	uint32_t rank, sig, starter;
-	int16_t coll; /* enum sig_coll, or enum together_kind */
+	int16_t coll; /* enum sig_coll, or enum sync_kind */
 	bool completed;
 	bool tested;   /* by a test it was completed, which does not wait */
 	uint64_t came; /* bytes that only partners record */

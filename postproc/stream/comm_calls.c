@@ -1,5 +1,5 @@
 /* comm_calls.c - calls that make or free a communicator: which of them are one operation, of whom. In: SIG_COMM. Out:
- * struct together.
+ * struct sync_call.
  *
  * MPI lets all members of a communicator make such calls in the same order (MPI 4.0, 7.4), so the k-th of a member
  * belongs to the k-th of the others. Where only those who will be in it take part, the new communicator is the one
@@ -23,7 +23,7 @@ static uint32_t made_by(const struct walk *w)
 	return comm != 0 ? comm - 1 : NONE;
 }
 
-bool comm_call(struct walk *w, struct together *ret_sync_ns)
+bool comm_call(struct walk *w, struct sync_call *ret_call)
 {
 	static const char *const frees[] = {"MPI_Comm_free", "MPI_Comm_disconnect", NULL};
 	static const char *const of_group[] = {"MPI_Comm_create_group", "MPI_Comm_create_from_group",
@@ -33,10 +33,10 @@ bool comm_call(struct walk *w, struct together *ret_sync_ns)
 	uint32_t comm = members ? made_by(w) : w->sig->comm;
 	if (comm == NONE)
 		return false;
-	*ret_sync_ns = (struct together){.comm = same_comm(w, comm),
-					 .channel = members ? MADE_CHANNEL : MAKES_CHANNEL,
-					 .kind = is_one_of(op, frees) ? TOGETHER_COMM_FREE : TOGETHER_COMM_CREATE,
-					 .in_sweep = true,
-					 .of_members = members};
+	*ret_call = (struct sync_call){.comm = same_comm(w, comm),
+				       .channel = members ? MADE_CHANNEL : MAKES_CHANNEL,
+				       .kind = is_one_of(op, frees) ? SYNC_COMM_FREE : SYNC_COMM_CREATE,
+				       .in_sweep = true,
+				       .of_members = members};
 	return true;
 }

@@ -381,7 +381,7 @@ static bool is_of_an_error(const struct step *s, const struct states *x, const s
 	       s->runtime_ns - began_ns(s, x, c) < ERROR_NS;
 }
 
-static int take(struct stream *st, const struct graph *g, const struct core *c, bool possible, enum pass pass)
+static int note_core(struct stream *st, const struct graph *g, const struct core *c, bool possible, enum pass pass)
 {
 	int code = 0;
 	if (pass == PASS_ENDS && is_of_an_error(st->step, g->states, c))
@@ -417,9 +417,9 @@ static int find(struct stream *st, bool exact, const struct asking *q)
 	if (code == 0)
 		code = cores_part(&x.out, &cores, &possible);
 	for (size_t i = 0; i < cores.at.n && code == 0; i++)
-		code = take(st, &g, &cores.at.at[i], false, q->pass);
+		code = note_core(st, &g, &cores.at.at[i], false, q->pass);
 	for (size_t i = 0; i < possible.at.n && code == 0; i++)
-		code = take(st, &g, &possible.at.at[i], true, q->pass);
+		code = note_core(st, &g, &possible.at.at[i], true, q->pass);
 	n = cores.at.n > 0 || possible.at.n > 0;
 	cores_done(&cores);
 	cores_done(&possible);
@@ -443,7 +443,7 @@ int deadlock_find(struct stream *st)
 	int code = 0;
 	if (!any_open(st->step))
 		return 0;
-	ends_settle(st->step); /* who exited inside of a call asks since when nobody advanced */
+	ends_resolve(st->step); /* who exited inside of a call asks since when nobody advanced */
 	for (enum pass pass = PASS_INSIDE; pass <= PASS_ENDS && code >= 0; pass++) {
 		if (!is_asked(st->step, pass))
 			continue;

@@ -155,7 +155,8 @@ static void spend(struct delays *d, uint32_t site, int64_t computing_ns, int64_t
 
 /* What a rank did from from_ns until it began a call at until_ns, times sign; *ret_waited: of it, waiting. Of the
  * causer (sign 1) the waits are kept. */
-static int look_back(struct delays *d, uint32_t rank, int64_t from_ns, int64_t until_ns, int sign, int64_t *ret_waited)
+static int account_interval(struct delays *d, uint32_t rank, int64_t from_ns, int64_t until_ns, int sign,
+			    int64_t *ret_waited)
 {
 	const struct one_rank *r = &d->ranks[rank];
 	const struct call *ring = d->rings + (size_t)rank * d->ring;
@@ -200,7 +201,7 @@ static int look_back(struct delays *d, uint32_t rank, int64_t from_ns, int64_t u
 }
 
 /* The same of the causer, or what is known of it from the wait before. */
-static int look_at_causer(struct delays *d, uint32_t causer, int64_t since_ns, int64_t began_ns, int64_t *ret_waited)
+static int account_causer(struct delays *d, uint32_t causer, int64_t since_ns, int64_t began_ns, int64_t *ret_waited)
 {
 	if (d->before.causer == causer && d->before.since_ns == since_ns && d->before.began_ns == began_ns) {
 		*ret_waited = d->before.waited_ns;
@@ -212,7 +213,7 @@ static int look_at_causer(struct delays *d, uint32_t causer, int64_t since_ns, i
 	}
 	d->waits.n = d->before.sites.n = 0;
 	d->before.causer = NONE;
-	int code = look_back(d, causer, since_ns, began_ns, 1, ret_waited);
+	int code = account_interval(d, causer, since_ns, began_ns, 1, ret_waited);
 	for (size_t i = 0; i < d->touched.n && code == 0; i++) {
 		uint32_t site = d->touched.at[i];
 		const int64_t *ns = d->spent[site].ns;
@@ -313,9 +314,9 @@ static int explain(struct delays *d, uint32_t rank, uint32_t causer, int64_t beg
 	int64_t since = sync_since(r, causer, end_ns), theirs, own;
 	d->wait++;
 	d->touched.n = 0;
-	int code = look_at_causer(d, causer, since, began_ns, &theirs);
+	int code = account_causer(d, causer, since, began_ns, &theirs);
 	if (code == 0)
-		code = look_back(d, rank, since, r->start_ns, -1, &own);
+		code = account_interval(d, rank, since, r->start_ns, -1, &own);
 	if (code == 0)
 		share(d, causer, began_ns - r->start_ns, theirs - own, x);
 	return code;

@@ -40,7 +40,7 @@ void delays_begin(struct delays *d, uint32_t rank, uint32_t site, int64_t start_
 /* In the call that was begun, what it needed of another rank was there. */
 void delays_matched(struct delays *d, uint32_t rank, uint32_t other, int64_t end_ns);
 /* It is over. It waited until began_ns (not later than its start: it did not) for causer (NONE: nobody is known), who
- * began its call then. together_ns: when all ranks were in it, or INT64_MIN. 0 or -ENOMEM. */
+ * began its call then. all_inside_ns: when all ranks were in it, or INT64_MIN. 0 or -ENOMEM. */
 int delays_end(struct delays *d, uint32_t rank, int64_t end_ns, int64_t began_ns, uint32_t causer,
 	       int64_t last_sync_ns);
 /* The caller owns *ret_result; d is empty then. */

@@ -220,7 +220,7 @@ static uint64_t inside_of(const struct sig *sig, const struct mpic_event *ev)
 	return ev->nextra > at ? ev->extra[at] : ev->exit_tick - ev->enter_tick;
 }
 
-static int keep(struct lane *l)
+static int append_event(struct lane *l)
 {
 	const struct mpic_event *ev = &l->next;
 	uint32_t sig_at = l->next_sig;
@@ -304,7 +304,7 @@ int lane_window(struct lane *l, uint32_t window, int64_t end_ns)
 		code = advance(l);
 	}
 	while (code == 0 && l->more && l->next_start_ns < end_ns) {
-		code = keep(l);
+		code = append_event(l);
 		if (code == 0)
 			code = advance(l);
 	}

@@ -87,7 +87,7 @@ int lateness_add(struct lateness *l, uint32_t step, uint32_t site, uint32_t rank
 	return l->open >= OPEN_MAX;
 }
 
-static void settle(struct lateness *l, const struct group *g)
+static void close_group(struct lateness *l, const struct group *g)
 {
 	struct late_site *s = &l->sites[g->site];
 	int64_t most_ns = g->last_ns - g->first_ns;
@@ -108,7 +108,7 @@ static void close_before(struct lateness *l, uint32_t step)
 		if (l->slots[i].calls > 0 && l->slots[i].step >= step)
 			l->kept[kept++] = l->slots[i];
 		else if (l->slots[i].calls > 0)
-			settle(l, &l->slots[i]);
+			close_group(l, &l->slots[i]);
 	}
 	memset(l->slots, 0, SLOTS * sizeof(*l->slots));
 	for (uint32_t i = 0; i < kept; i++)

@@ -12,7 +12,7 @@
 /* ---- receives ---- */
 
 /* Look at it again: something has changed for its first receive. */
-static int look_at(struct shard *sh, struct envelope *v)
+static int mark_open(struct shard *sh, struct envelope *v)
 {
 	if (v->open)
 		return 0;
@@ -64,7 +64,7 @@ struct edge *edge_share(struct edge *e)
 	return e;
 }
 
-int need_settle(struct shard *sh, struct need *n, struct edge *e)
+int need_resolve(struct shard *sh, struct need *n, struct edge *e)
 {
 	n->edge = e;
 	n->state = e != NULL ? EDGE_KNOWN : EDGE_NONE;
@@ -75,7 +75,7 @@ int need_settle(struct shard *sh, struct need *n, struct edge *e)
 static int give_up(struct shard *sh, struct recv *r)
 {
 	int code = r->wait != NULL ? wait_close(sh, r->wait) : 0;
-	if ((r->need != NULL && need_settle(sh, r->need, NULL) < 0) || edge_drop(sh, r->edge) < 0)
+	if ((r->need != NULL && need_resolve(sh, r->need, NULL) < 0) || edge_drop(sh, r->edge) < 0)
 		code = -ENOMEM;
 	slab_give(&sh->recvs, r);
 	return code;
@@ -85,7 +85,7 @@ static int release(struct shard *sh, struct rank_stream *rank)
 {
 	for (size_t i = 0; i < rank->held.n; i++) {
 		rank->held.at[i]->held = false;
-		if (look_at(sh, rank->held.at[i]) < 0)
+		if (mark_open(sh, rank->held.at[i]) < 0)
 			return -ENOMEM;
 	}
 	rank->held.n = 0;
@@ -175,7 +175,7 @@ static int add_send(struct shard *sh, struct send *x)
 		v->last_send->next = x;
 	}
 	v->last_send = x;
-	return v->recv != NULL && v->recv->over ? look_at(sh, v) : 0;
+	return v->recv != NULL && v->recv->over ? mark_open(sh, v) : 0;
 }
 
 /* ---- meeting ---- */
@@ -262,7 +262,7 @@ static int claims_received(struct shard *sh, struct send *x)
 }
 
 /* The tests before may have waited for it: the latest counts. */
-static int poll_meets(struct shard *sh, struct poll *p, struct edge *e)
+static int poll_attach_edge(struct shard *sh, struct poll *p, struct edge *e)
 {
 	int code = edge_drop(sh, p->edge);
 	p->edge = p->need != NULL ? edge_share(e) : NULL;
@@ -276,7 +276,7 @@ static int late_sender(struct shard *sh, struct recv *r, struct send *x)
 	int64_t ns = least(r->done.end_ns, x->start.start_ns) - w->from_ns;
 	if (!wait_is_longer(w, LATE_SENDER, ns))
 		return 0;
-	if (__builtin_expect(w->poll != NULL, false) && poll_meets(sh, w->poll, x->edge) < 0)
+	if (__builtin_expect(w->poll != NULL, false) && poll_attach_edge(sh, w->poll, x->edge) < 0)
 		return -ENOMEM;
 	wait_late(w, LATE_SENDER, ns, arrival_of(x->rank, &x->start));
 	return claim_other(sh, r, x);
@@ -306,8 +306,8 @@ static int know_receiver(struct shard *sh, struct recv *r, struct send *x)
 	if (blocked && r->edge == NULL && edge_late(sh, &r->start, &r->edge) < 0)
 		return -ENOMEM;
 	if (blocked && r->edge != NULL)
-		return need_settle(sh, x->need, r->edge);
-	if (x->need != NULL && need_settle(sh, x->need, NULL) < 0)
+		return need_resolve(sh, x->need, r->edge);
+	if (x->need != NULL && need_resolve(sh, x->need, NULL) < 0)
 		return -ENOMEM;
 	return edge_drop(sh, r->edge);
 }
@@ -352,7 +352,7 @@ static int pair(struct shard *sh, struct recv *r, struct send *x)
 	if (r->done.at.window != NONE && late_sender(sh, r, x) < 0)
 		return -ENOMEM;
 	if (r->need != NULL) {
-		if (need_settle(sh, r->need, x->edge) < 0)
+		if (need_resolve(sh, r->need, x->edge) < 0)
 			return -ENOMEM;
 		x->edge = NULL;
 	}
@@ -374,7 +374,7 @@ static int peek(struct shard *sh, struct recv *r, struct send *x)
 {
 	int code = late_sender(sh, r, x);
 	if (code == 0 && r->need != NULL)
-		code = need_settle(sh, r->need, edge_share(x->edge));
+		code = need_resolve(sh, r->need, edge_share(x->edge));
 	if (code == 0)
 		code = wait_close(sh, r->wait);
 	slab_give(&sh->recvs, r);

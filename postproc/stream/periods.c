@@ -37,7 +37,8 @@ static bool is_of_all(const struct step *s, const struct sig *sig)
 	       s->comms.at[sig->comm].size == s->nranks && !s->comms.at[sig->comm].inter;
 }
 
-static void see(struct periods_of *of, const struct step *s, const struct sig *sig, int64_t start_ns, int64_t end_ns)
+static void add_call(struct periods_of *of, const struct step *s, const struct sig *sig, int64_t start_ns,
+		     int64_t end_ns)
 {
 	if (of->last_site != NONE)
 		of->at[of->last_site].next_ns = start_ns;
@@ -65,7 +66,7 @@ static int see_window(void *context, struct stream *st)
 			continue;
 		const struct process *p = st->step->ranks[x->of[i].rank];
 		for (uint32_t k = 0; k < l->n; k++)
-			see(&x->of[i], st->step, &p->sigs.at[l->sig[k]], l->start_ns[k], l->end_ns[k]);
+			add_call(&x->of[i], st->step, &p->sigs.at[l->sig[k]], l->start_ns[k], l->end_ns[k]);
 	}
 	return x->inner->window(x->inner->context, st);
 }

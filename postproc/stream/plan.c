@@ -145,7 +145,7 @@ static int add_block(const struct process *p, struct rates *r, int64_t from, int
 	return add_rates(r, from, to, events);
 }
 
-static int look_at_lane(struct lane *l, struct rates *r)
+static int scan_lane(struct lane *l, struct rates *r)
 {
 	struct process *p = l->process;
 	int64_t from = TIME_ABSENT;
@@ -282,7 +282,7 @@ static int make_windows(struct stream *st)
 	struct rates r = {.from_ns = INT64_MAX, .to_ns = INT64_MIN};
 	int code = make_lanes(st);
 	for (uint32_t i = 0; i < st->nlanes && code == 0; i++)
-		code = look_at_lane(&st->lanes[i], &r);
+		code = scan_lane(&st->lanes[i], &r);
 	if (code == 0)
 		code = cut(st, &r);
 	st->events = r.events;

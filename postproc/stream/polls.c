@@ -17,9 +17,9 @@ static int64_t inside_ns(const struct walk *w)
 	return (int64_t)((double)ns * ((double)last->inside_ticks / (double)ticks));
 }
 
-static int let_go(struct shard *sh, struct poll *x)
+static int release(struct shard *sh, struct poll *x)
 {
-	int code = x->need != NULL ? need_settle(sh, x->need, x->edge) : 0;
+	int code = x->need != NULL ? need_resolve(sh, x->need, x->edge) : 0;
 	slab_give(&sh->polls, x);
 	return code;
 }
@@ -45,7 +45,7 @@ int poll_run(struct walk *w)
 	if (x->need != NULL)
 		x->need->optional = true;
 	if (l->polls.n == POLLS_MAX) {
-		if (let_go(w->sh, l->polls.at[0]) < 0)
+		if (release(w->sh, l->polls.at[0]) < 0)
 			return -ENOMEM;
 		memmove(l->polls.at, l->polls.at + 1, --l->polls.n * sizeof(*l->polls.at));
 	}
@@ -60,7 +60,7 @@ static bool succeeds(const struct walk *w, const struct poll *x)
 }
 
 /* Would the probe have found the message? */
-static bool finds(const struct walk *w, const struct poll *x, const struct sig *found)
+static bool would_find(const struct walk *w, const struct poll *x, const struct sig *found)
 {
 	const struct sig *sig = &w->p->sigs.at[x->sig];
 	return sig->call.shape == SIG_PROBE && found->call.shape == SIG_PROBE && sig->comm == found->comm &&
@@ -69,13 +69,13 @@ static bool finds(const struct walk *w, const struct poll *x, const struct sig *
 }
 
 /* To the wait of the call at hand; a second one for the same is forgotten. */
-static int take(struct walk *w, size_t i, struct wait *wait)
+static int attach(struct walk *w, size_t i, struct wait *wait)
 {
 	struct lane *l = w->lane;
 	struct poll *x = l->polls.at[i];
 	memmove(l->polls.at + i, l->polls.at + i + 1, (--l->polls.n - i) * sizeof(*l->polls.at));
 	if (wait->poll != NULL)
-		return let_go(w->sh, x);
+		return release(w->sh, x);
 	wait->poll = x;
 	wait->from_ns = x->call.start_ns;
 	return 0;
@@ -85,8 +85,8 @@ int poll_ends(struct walk *w, struct wait *wait)
 {
 	int code = 0;
 	for (size_t i = w->lane->polls.n; i-- > 0 && code == 0;)
-		if (succeeds(w, w->lane->polls.at[i]) || finds(w, w->lane->polls.at[i], w->sig))
-			code = take(w, i, wait);
+		if (succeeds(w, w->lane->polls.at[i]) || would_find(w, w->lane->polls.at[i], w->sig))
+			code = attach(w, i, wait);
 	return code;
 }
 
@@ -95,7 +95,7 @@ int poll_forget(struct walk *w)
 	struct lane *l = w->lane;
 	int code = 0;
 	for (size_t i = 0; i < l->polls.n && code == 0; i++)
-		code = let_go(w->sh, l->polls.at[i]);
+		code = release(w->sh, l->polls.at[i]);
 	l->polls.n = 0;
 	return code;
 }
@@ -121,5 +121,5 @@ int poll_over(struct shard *sh, struct wait *w)
 {
 	struct poll *x = w->poll;
 	w->poll = NULL;
-	return x != NULL ? let_go(sh, x) : 0;
+	return x != NULL ? release(sh, x) : 0;
 }

@@ -31,7 +31,7 @@ static int64_t leaves_at(const struct shard *sh, const struct lane *l, uint32_t 
 	return end_ns > ns && may_progress(sh, l, open ? l->open.sig : l->sig[i - 1]) ? end_ns : ns;
 }
 
-static void come(const struct shard *sh, struct coming *c, const struct lane *l, uint32_t from)
+static void next_entry(const struct shard *sh, struct coming *c, const struct lane *l, uint32_t from)
 {
 	uint32_t i = from;
 	while (i < l->n && !may_progress(sh, l, l->sig[i]))
@@ -42,7 +42,7 @@ static void come(const struct shard *sh, struct coming *c, const struct lane *l,
 	c->at = (struct moment){l->start_ns[i], l->end_ns[i], {sh->stream->window, l->number, i}};
 }
 
-void progress_look(const struct shard *sh, uint32_t rank, int64_t from_ns, struct coming *c)
+void progress_after(const struct shard *sh, uint32_t rank, int64_t from_ns, struct coming *c)
 {
 	const struct rank_stream *r = &sh->stream->ranks[rank];
 	c->left_ns = from_ns;
@@ -51,7 +51,7 @@ void progress_look(const struct shard *sh, uint32_t rank, int64_t from_ns, struc
 		uint32_t i = before(l, from_ns);
 		int64_t left_ns = leaves_at(sh, l, i, from_ns);
 		c->left_ns = left_ns > c->left_ns ? left_ns : c->left_ns;
-		come(sh, c, l, i);
+		next_entry(sh, c, l, i);
 	}
 	c->outside = r->nlanes > 0 && c->left_ns == from_ns;
 }
@@ -61,7 +61,7 @@ void progress_go_on(const struct shard *sh, uint32_t rank, struct coming *c)
 	const struct rank_stream *r = &sh->stream->ranks[rank];
 	for (uint32_t k = 0; k < r->nlanes && c->outside && !c->came; k++) {
 		const struct lane *l = &sh->stream->lanes[r->first_lane + k];
-		come(sh, c, l, l->from);
+		next_entry(sh, c, l, l->from);
 	}
 }
 
@@ -110,7 +110,7 @@ static int answer(struct shard *sh, struct slow_send *x)
 	x->coming.outside = has_waited(x);
 	if (x->need != NULL && x->coming.outside && edge_late(sh, &x->coming.at, &e) < 0)
 		return -ENOMEM;
-	if (x->need != NULL && need_settle(sh, x->need, e) < 0)
+	if (x->need != NULL && need_resolve(sh, x->need, e) < 0)
 		return -ENOMEM;
 	return vec_push(&mail_to(sh, shard_of(sh->stream, x->rank))->answered, *x);
 }
@@ -128,7 +128,7 @@ static int take_mail(struct shard *sh)
 		for (size_t i = 0; i < m->slow.n; i++) {
 			struct slow_send *x = &m->slow.at[i];
 			if (progress_is_known(sh, x->peer))
-				progress_look(sh, x->peer, x->call.start_ns, &x->coming);
+				progress_after(sh, x->peer, x->call.start_ns, &x->coming);
 			x->coming.outside |= x->coming.left_ns > x->call.start_ns && x->coming.left_ns < x->call.end_ns;
 			if (vec_push(&sh->slow, *x) < 0)
 				return -ENOMEM;

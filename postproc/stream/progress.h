@@ -6,7 +6,7 @@
 
 /* Of a rank: was it outside of MPI at from_ns, and which call did it come with next? In the match phase, of a rank of
  * the shard; go_on: in a later slice. */
-void progress_look(const struct shard *sh, uint32_t rank, int64_t from_ns, struct coming *c);
+void progress_after(const struct shard *sh, uint32_t rank, int64_t from_ns, struct coming *c);
 void progress_go_on(const struct shard *sh, uint32_t rank, struct coming *c);
 /* Are all its calls there? */
 bool progress_is_known(const struct shard *sh, uint32_t rank);

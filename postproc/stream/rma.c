@@ -3,7 +3,7 @@
 
 #define OBJECT_CHANNEL 0x80000000u /* above those of persistent collectives */
 
-static void look_at(struct locks_used *used, const struct sig *sig)
+static void scan_lock(struct locks_used *used, const struct sig *sig)
 {
 	if (!sig->defined || sig->call.shape != SIG_RMA || sig->call.rma != RMA_LOCK || sig->object == NONE ||
 	    rma_asserts_nocheck(sig))
@@ -12,7 +12,7 @@ static void look_at(struct locks_used *used, const struct sig *sig)
 	used[sig->object].of_all |= sig->call.peer == SIG_ANY;
 }
 
-int rma_look(struct stream *st)
+int rma_plan(struct stream *st)
 {
 	const struct step *s = st->step;
 	if (s->windows.n + s->files.n == 0)
@@ -22,7 +22,7 @@ int rma_look(struct stream *st)
 		return -ENOMEM;
 	for (uint32_t r = 0; r < s->nranks; r++)
 		for (size_t i = 0; s->ranks[r] != NULL && i < s->ranks[r]->sigs.n; i++)
-			look_at(st->locks_used, &s->ranks[r]->sigs.at[i]);
+			scan_lock(st->locks_used, &s->ranks[r]->sigs.at[i]);
 	return 0;
 }
 
@@ -119,21 +119,21 @@ static int32_t kind_of(const struct sig_call *c)
 	return c->rma == RMA_CREATE ? SYNC_CREATE : c->rma == RMA_FREE ? SYNC_FREE : SYNC_FENCE;
 }
 
-static int together(const struct shard *sh, struct object_use *u, const struct sig *sig, struct together *ret_sync_ns)
+static int sync_call_of(const struct shard *sh, struct object_use *u, const struct sig *sig, struct sync_call *ret_call)
 {
 	const struct step *s = sh->stream->step;
 	const struct object *o = u->file ? &s->files.at[u->object] : &s->windows.at[u->object];
 	if (o->comm == NONE || u->object >= OBJECT_CHANNEL / 2)
 		return 0;
-	*ret_sync_ns = (struct together){.comm = s->comms.at[o->comm].same,
-					 .channel = OBJECT_CHANNEL | u->object << 1 | u->file,
-					 .k = u->k++,
-					 .kind = kind_of(&sig->call),
-					 .in_sweep = u->file || !rma_asserts_noprecede(sig)};
+	*ret_call = (struct sync_call){.comm = s->comms.at[o->comm].same,
+				       .channel = OBJECT_CHANNEL | u->object << 1 | u->file,
+				       .k = u->k++,
+				       .kind = kind_of(&sig->call),
+				       .in_sweep = u->file || !rma_asserts_noprecede(sig)};
 	return 1;
 }
 
-int rma_call(struct shard *sh, uint32_t rank, uint32_t sig_at, const struct moment *call, struct together *ret_sync_ns)
+int rma_call(struct shard *sh, uint32_t rank, uint32_t sig_at, const struct moment *call, struct sync_call *ret_call)
 {
 	const struct sig *sig = shard_sig(sh, rank, sig_at);
 	bool file = sig->call.shape == SIG_IO;
@@ -143,7 +143,7 @@ int rma_call(struct shard *sh, uint32_t rank, uint32_t sig_at, const struct mome
 	if (u == NULL)
 		return -ENOMEM;
 	if (is_synchronizing(&sig->call))
-		return together(sh, u, sig, ret_sync_ns);
+		return sync_call_of(sh, u, sig, ret_call);
 	switch (sig->call.rma) {
 	case RMA_POST:
 	case RMA_START:

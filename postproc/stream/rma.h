@@ -126,11 +126,11 @@ struct rma {
 };
 
 /* Once, before all: st->locks_used. */
-int rma_look(struct stream *st);
+int rma_plan(struct stream *st);
 int rma_begin(struct shard *sh);
 void rma_done(struct shard *sh);
-/* In the calls phase. 1: all members make this call together, as *ret_together says. 0: not. Or -ENOMEM. */
-int rma_call(struct shard *sh, uint32_t rank, uint32_t sig_at, const struct moment *call, struct together *ret_sync_ns);
+/* In the calls phase. 1: all members make this call together, as *ret_call says. 0: not. Or -ENOMEM. */
+int rma_call(struct shard *sh, uint32_t rank, uint32_t sig_at, const struct moment *call, struct sync_call *ret_call);
 void rma_match(struct shard *sh);
 void rma_match_end(struct shard *sh);
 void rma_classify(struct shard *sh);

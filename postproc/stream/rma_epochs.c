@@ -227,8 +227,8 @@ static int end(struct shard *sh, struct epochs *es, uint32_t rank, uint32_t sig_
 }
 
 /* Tell the partners of the epoch. */
-static int tell(const struct shard *sh, const struct epoch *e, uint32_t rank, uint32_t window,
-		const struct moment *call, bool complete)
+static int notify_partners(const struct shard *sh, const struct epoch *e, uint32_t rank, uint32_t window,
+			   const struct moment *call, bool complete)
 {
 	for (uint32_t i = 0; i < e->n; i++) {
 		const struct partner *p = &e->at[i];
@@ -252,7 +252,7 @@ int epochs_call(struct shard *sh, struct object_use *u, uint32_t rank, uint32_t 
 		code = begin(sh, &u->exposures, rank, sig_at, call);
 	const struct epoch *e = kind == RMA_POST ? u->exposures.now : u->accesses.now;
 	if (code == 0 && e != NULL)
-		code = tell(sh, e, rank, u->object, call, kind == RMA_COMPLETE);
+		code = notify_partners(sh, e, rank, u->object, call, kind == RMA_COMPLETE);
 	return code < 0 || kind == RMA_POST ? code : end(sh, &u->accesses, rank, sig_at, call, true);
 }
 

@@ -44,7 +44,7 @@ static struct held *hold(struct object_use *u, const struct sig *sig)
 	return &u->held.at[at];
 }
 
-static void let_go(struct object_use *u, const struct held *h)
+static void release_lock(struct object_use *u, const struct held *h)
 {
 	size_t at = (size_t)(h - u->held.at);
 	memmove(&u->held.at[at], &u->held.at[at + 1], (u->held.n - 1 - at) * sizeof(u->held.at[0]));
@@ -128,7 +128,7 @@ int locks_call(struct shard *sh, struct object_use *u, uint32_t rank, uint32_t s
 	int code = how == HOW_LOCK && h->nocheck ? 0 : tell_blocked(sh, &x);
 	if (how != HOW_UNLOCK)
 		return code;
-	let_go(u, h);
+	release_lock(u, h);
 	return code == 0 && x.contends ? tell_released(sh, &x, used) : code;
 }
 
@@ -251,7 +251,7 @@ int locks_take(struct shard *sh, const struct passive *x)
 {
 	struct passive y = *x;
 	if (y.blocked && y.progresses)
-		progress_look(sh, (uint32_t)y.target, y.call.start_ns, &y.coming);
+		progress_after(sh, (uint32_t)y.target, y.call.start_ns, &y.coming);
 	return vec_push(&sh->rma->pending, y);
 }
 

@@ -136,7 +136,7 @@ static void keep_piece(void *context, size_t i)
 }
 
 /* whole: the window ends with this slice. */
-static int keep(struct stream *st, const struct stream_visitor *v, bool whole)
+static int keep_slice(struct stream *st, const struct stream_visitor *v, bool whole)
 {
 	struct keeping k = {.st = st, .v = v};
 	pool_run(st->pool, 1 + (whole ? (size_t)v->n : 0), keep_piece, &k);
@@ -158,7 +158,7 @@ static int run_windows(struct stream *st, const struct stream_visitor *v)
 		if (code == 0)
 			code = phase(st, phase_classify);
 		if (code == 0)
-			code = keep(st, v, (st->slice + 1) % st->slices == 0 || st->slice + 1 == st->nslices);
+			code = keep_slice(st, v, (st->slice + 1) % st->slices == 0 || st->slice + 1 == st->nslices);
 		progress_at(&p, st->slice);
 	}
 	progress_end(&p);
@@ -181,7 +181,7 @@ static int run_end(struct stream *st, const struct stream_visitor *v)
 		code = phase(st, phase_match_end);
 	if (code == 0)
 		code = phase(st, phase_classify);
-	return code == 0 ? keep(st, v, true) : code;
+	return code == 0 ? keep_slice(st, v, true) : code;
 }
 
 static void drop_shards(struct stream *st)
@@ -224,7 +224,7 @@ static void drop_lanes(struct stream *st)
 }
 
 /* The sweep follows one line of events a rank. */
-static void look_at_sweep(struct stream *st)
+static void plan_sweep(struct stream *st)
 {
 	const struct step *s = st->step;
 	st->sweeps = true;
@@ -333,9 +333,9 @@ int stream_run(struct step *s, unsigned nthreads, const struct stream_visitor *v
 	if (code == 0 && s->totals) /* there are no events: the times of processes are what was to be had */
 		return 0;
 	if (code == 0)
-		code = rma_look(st);
+		code = rma_plan(st);
 	if (code == 0) {
-		look_at_sweep(st);
+		plan_sweep(st);
 		code = run_once(st, visitor, false);
 	}
 	if (code == 0)

@@ -79,7 +79,7 @@ static double start_of(const struct sweep *w, const struct actor *a, const struc
 }
 
 /* What actions after those of the event at hand will need, first what they name, then what that names. */
-static void look_ahead(struct actor *a)
+static void prefetch_actions(struct actor *a)
 {
 	size_t far = a->action + NAMES_AHEAD, near = a->action + NAMED_AHEAD;
 	far = far < a->actions.n ? far : a->actions.n;
@@ -102,11 +102,11 @@ static void look_ahead(struct actor *a)
 
 static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 {
-	look_ahead(a);
+	prefetch_actions(a);
 	a->now = a->start = start_of(w, a, ev);
 	a->begun = true;
 	a->began = INT64_MIN;
-	a->together = INT64_MIN;
+	a->all_inside_ns = INT64_MIN;
 	a->step += !ev->polls; /* how often one asks in vain is chance */
 	if (w->delays != NULL)
 		delays_begin(w->delays, a->lane->rank, ev->site, ev->start_ns);
@@ -117,7 +117,7 @@ static int begin(struct sweep *w, struct actor *a, const struct swept *ev)
 			begin_edge(w, a, x->edge, ev->start_ns);
 		if (x->kind != ACTION_ENTER)
 			continue;
-		struct assembly *m = sweep_met(w, x);
+		struct assembly *m = sweep_assembly(w, x);
 		if (m == NULL)
 			return -ENOMEM;
 		sweep_enter(w, a, x, m, ev->start_ns);
@@ -142,7 +142,7 @@ static bool give_up(struct sweep *w, const struct swept *ev, enum giving_up how)
 }
 
 /* False: it is not there yet. */
-static bool have(struct sweep *w, struct actor *a, const struct need *n, const struct swept *ev)
+static bool is_satisfied(struct sweep *w, struct actor *a, const struct need *n, const struct swept *ev)
 {
 	bool matched = n->state == EDGE_KNOWN, begun = matched && n->edge->known;
 	if (begun) {
@@ -163,10 +163,10 @@ static int collective_needs(struct sweep *w, struct actor *a, const struct swept
 	const struct action *x = a->actions.at + a->action, *end = a->actions.at + a->actions.n;
 	for (uint32_t at = (uint32_t)a->at; x < end && x->at == at; x++, a->action++) {
 		if (x->kind == ACTION_NEED) {
-			if (!have(w, a, x->need, ev))
+			if (!is_satisfied(w, a, x->need, ev))
 				return 0;
 		} else if (x->kind == ACTION_LEAVE) {
-			struct assembly *m = sweep_met(w, x);
+			struct assembly *m = sweep_assembly(w, x);
 			if (m == NULL)
 				return -ENOMEM;
 			if (!sweep_leave(w, a, x, m, false) &&
@@ -257,7 +257,7 @@ static int finish(struct sweep *w, struct actor *a, const struct swept *ev)
 		code = keep_repair(w, a, ev);
 	} else {
 		uint32_t causer = a->began > ev->start_ns && a->causer.stretch != NULL ? path_rank(&a->causer) : NONE;
-		code = delays_end(w->delays, a->lane->rank, ev->end_ns, a->began, causer, a->together);
+		code = delays_end(w->delays, a->lane->rank, ev->end_ns, a->began, causer, a->all_inside_ns);
 		if (code == 0)
 			code = path_call(w->paths, &a->path, ev->start_ns, ev->end_ns, path_jump(a, ev), &a->causer);
 	}

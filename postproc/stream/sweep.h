@@ -102,7 +102,7 @@ int edge_late(struct shard *sh, const struct moment *at, struct edge **ret_edge)
 /* One more holds it; NULL where so many cannot. */
 struct edge *edge_share(struct edge *e);
 /* What a completion needs is known, which the sweep may have given up meanwhile. e: NULL for nothing. */
-int need_settle(struct shard *sh, struct need *n, struct edge *e);
+int need_resolve(struct shard *sh, struct need *n, struct edge *e);
 
 /* ---- the walk ---- */
 

@@ -1,14 +1,14 @@
 /* sweep_collective.c - who waits for whom in collective operations. See sweep_parts.h. */
 #include "postproc/stream/sweep_parts.h"
 
-struct assembly *sweep_met(struct sweep *w, const struct action *x)
+struct assembly *sweep_assembly(struct sweep *w, const struct action *x)
 {
 	return assembly_of(&w->assemblies, x, w->st->step->comms.at[x->comm].here);
 }
 
 void sweep_leave_behind(struct sweep *w, const struct action *x)
 {
-	struct assembly *m = sweep_met(w, x);
+	struct assembly *m = sweep_assembly(w, x);
 	if (++m->left < m->expected)
 		return;
 	path_release(w->paths, &m->last_path);
@@ -72,11 +72,11 @@ bool sweep_leave(struct sweep *w, struct actor *a, const struct action *x, const
 	}
 	if (m->entered < m->expected && !give_up)
 		return false;
-	if (together_may_leave(x->coll) && m->last_start_ns > a->events.at[a->at].end_ns)
+	if (sync_may_leave(x->coll) && m->last_start_ns > a->events.at[a->at].end_ns)
 		return true;
 	bool scan = x->coll == COLL_SCAN || x->coll == COLL_EXSCAN;
 	if (!scan && !to_root(x->coll) && m->expected == w->st->nlanes)
-		a->together = m->last_start_ns;
+		a->all_inside_ns = m->last_start_ns;
 	sweep_waited_for(w, a, m->last, m->step, scan ? INT64_MIN : m->last_start_ns, &m->last_path);
 	return true;
 }

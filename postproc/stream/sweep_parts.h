@@ -29,8 +29,8 @@ struct actor {
 	struct path_end path;
 	int64_t began; /* the latest start of what the event waited for */
 	struct snapshot causer;
-	int64_t together; /* when all ranks were in the event, or INT64_MIN */
-	uint32_t step;	  /* logical, of the event */
+	int64_t all_inside_ns; /* when all ranks were in the event, or INT64_MIN */
+	uint32_t step;	       /* logical, of the event */
 };
 
 /* Of events that are over: what nobody has matched does not come in this window; then what is matched, and the members
@@ -59,7 +59,7 @@ static inline double later(double a, double b)
 /* All that wait there go on. */
 void sweep_wake(struct sweep *w, uint32_t *waiters);
 /* The operation of its number on its communicator. */
-struct assembly *sweep_met(struct sweep *w, const struct action *x);
+struct assembly *sweep_assembly(struct sweep *w, const struct action *x);
 void sweep_enter(struct sweep *w, struct actor *a, const struct action *x, struct assembly *m, int64_t start_ns);
 /* When may this member leave? False: not known yet. Scans are taken as all-to-all: an upper bound. */
 bool sweep_leave(struct sweep *w, struct actor *a, const struct action *x, const struct assembly *m, bool give_up);

@@ -143,7 +143,7 @@ static uint64_t calls_left(const struct sig *sig, uint64_t seen)
 }
 
 /* The rest by calls; the last gets what rounding left. */
-static int give_rest(struct inflows *f, uint32_t rank)
+static int assign_rest(struct inflows *f, uint32_t rank)
 {
 	struct process *p = f->s->ranks[rank];
 	for (unsigned pass = 0; pass < 2; pass++)
@@ -179,7 +179,7 @@ int bytes_count(struct step *s)
 			continue;
 		code = give_matched(&f, r);
 		if (code == 0)
-			code = give_rest(&f, r);
+			code = assign_rest(&f, r);
 	}
 	vec_done(&f.list);
 	index_done(&f.index);

@@ -83,7 +83,7 @@ static double between_ns(const struct step *s, const struct process *p, const st
 	return calls > 0 ? fmax(0, ns) / (double)calls : INFINITY;
 }
 
-static void settle_call_tracing(const struct step *s, struct process *p, const struct rank_totals *t)
+static void set_call_tracing(const struct step *s, struct process *p, const struct rank_totals *t)
 {
 	for (uint32_t i = 0; i < p->threads.n; i++) {
 		struct thread *th = &p->threads.at[i];
@@ -263,7 +263,7 @@ static void add_open(const struct analysis *a, uint32_t rank, const struct proce
 int ranks_total(struct analysis *a)
 {
 	const struct step *s = a->step;
-	ends_settle(a->step);
+	ends_resolve(a->step);
 	a->ranks = calloc(s->nranks, sizeof(*a->ranks));
 	if (a->ranks == NULL)
 		return -ENOMEM;
@@ -286,7 +286,7 @@ int ranks_total(struct analysis *a)
 		t->region_ns = region_of(p);
 		t->open_ns = rank_open_ns(p, 0);
 		t->mpi_ns += t->open_ns;
-		settle_call_tracing(s, p, t);
+		set_call_tracing(s, p, t);
 		add_tracing(p, t);
 		t->useful_ns = useful_of(t);
 		t->threads_ns = t->region_ns;

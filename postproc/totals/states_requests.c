@@ -38,7 +38,7 @@ static bool keeps_all(const struct sig *sig)
 	return false;
 }
 
-static bool is_together_on(const struct step *s, const struct sig *sig, uint32_t comm)
+static bool is_collective_on(const struct step *s, const struct sig *sig, uint32_t comm)
 {
 	return sig->call.shape == SIG_COLL && sig->call.coll != COLL_NONE && sig->comm != NONE &&
 	       s->comms.at[sig->comm].same == comm && (sig->call.flags & SIG_PERSISTENT) == 0;
@@ -46,25 +46,25 @@ static bool is_together_on(const struct step *s, const struct sig *sig, uint32_t
 
 /* A nonblocking collective, by what samples know: its number is that of all that its communicator has seen, less those
  * started later. A blocking one may have been called since; if it keeps all, it does not matter. */
-static bool started_together(const struct states_of *x, uint32_t rank, uint32_t thread, uint64_t serial,
-			     struct want *ret_want)
+static bool started_collective(const struct states_of *x, uint32_t rank, uint32_t thread, uint64_t serial,
+			       struct want *ret_want)
 {
 	const struct step *s = x->step;
 	const struct process *p = s->ranks[rank];
 	const struct sig *sig = started_by(s, rank, thread, serial), *other;
 	if (sig == NULL || p->threads.n != 1 || sig->comm == NONE ||
-	    !is_together_on(s, sig, s->comms.at[sig->comm].same))
+	    !is_collective_on(s, sig, s->comms.at[sig->comm].same))
 		return false;
 	uint32_t comm = s->comms.at[sig->comm].same;
 	uint64_t later = 0, n = states_entered(x, rank, comm, CHANNEL_COLLECTIVES);
 	for (size_t i = 0; i < p->sigs.n; i++)
-		if (p->sigs.at[i].calls > 0 && is_together_on(s, &p->sigs.at[i], comm) &&
+		if (p->sigs.at[i].calls > 0 && is_collective_on(s, &p->sigs.at[i], comm) &&
 		    (p->sigs.at[i].call.flags & SIG_STARTS_REQUEST) == 0 && !keeps_all(&p->sigs.at[i]))
 			return false;
 	for (uint64_t k = serial + 1; k < step_open(p, thread)->next_serial; k++) {
 		if ((other = started_by(s, rank, thread, k)) == NULL)
 			return false;
-		later += is_together_on(s, other, comm);
+		later += is_collective_on(s, other, comm);
 	}
 	*ret_want = (struct want){.kind = WANT_MEETING,
 				  .comm = comm,
@@ -76,12 +76,12 @@ static bool started_together(const struct states_of *x, uint32_t rank, uint32_t 
 	return n > later;
 }
 
-static void look_at_request(const struct states_of *x, uint32_t rank, uint32_t thread, uint64_t serial, bool alone,
+static void inspect_request(const struct states_of *x, uint32_t rank, uint32_t thread, uint64_t serial, bool alone,
 			    struct requests *r)
 {
 	struct want want;
 	enum request_needs needs = x->from->request(x->from->context, rank, thread, serial, alone, &want);
-	if (needs == REQUEST_UNKNOWN && !x->from->exact && started_together(x, rank, thread, serial, &want))
+	if (needs == REQUEST_UNKNOWN && !x->from->exact && started_collective(x, rank, thread, serial, &want))
 		needs = REQUEST_WANTS;
 	if (needs == REQUEST_UNKNOWN)
 		r->unknown++;
@@ -91,7 +91,7 @@ static void look_at_request(const struct states_of *x, uint32_t rank, uint32_t t
 		r->more++;
 }
 
-static void look_at_requests(const struct states_of *x, uint32_t rank, uint32_t thread, const struct sig_call *call,
+static void inspect_requests(const struct states_of *x, uint32_t rank, uint32_t thread, const struct sig_call *call,
 			     bool alone, struct requests *r)
 {
 	struct sig_run run;
@@ -103,7 +103,7 @@ static void look_at_requests(const struct states_of *x, uint32_t rank, uint32_t 
 		uint64_t next = absolute ? 0 : x->from->next_serial(x->from->context, rank, thread);
 		uint64_t serial = absolute ? run.value : next - run.value;
 		for (uint32_t k = 0; k < run.count && r->n + r->unknown + r->more <= STATE_WANTS_MAX; k++) {
-			look_at_request(x, rank, owner, serial, alone, r);
+			inspect_request(x, rank, owner, serial, alone, r);
 			serial += run.descending ? -1ull : 1;
 		}
 	}
@@ -116,9 +116,9 @@ int states_requests(struct states_of *x, struct state *t, const struct sig_call 
 	struct requests r;
 	bool any = strcmp(t->op, "MPI_Waitany") == 0 || strcmp(t->op, "MPI_Waitsome") == 0;
 	bool all = call->requests == 1 || (x->from->exact && !any);
-	look_at_requests(x, t->rank, t->thread, call, call->requests == 1 || any, &r);
+	inspect_requests(x, t->rank, t->thread, call, call->requests == 1 || any, &r);
 	if (r.n == 0 && r.unknown == 0 && !x->from->exact) /* all small sends: yet it waits for one */
-		look_at_requests(x, t->rank, t->thread, call, true, &r);
+		inspect_requests(x, t->rank, t->thread, call, true, &r);
 	t->left_out = r.unknown + r.more;
 	if (r.n > 0 && (all || t->left_out == 0))
 		t->kind = all ? STATE_ALL : STATE_ONE;

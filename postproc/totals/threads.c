@@ -31,7 +31,7 @@ static double span_of(const struct process *p, const struct thread *th, double o
 	return to > from ? fmax(0, (double)(to - from) - (double)th->unused_ticks * p->ns_per_tick) : 0;
 }
 
-static void settle(const struct process *p, uint32_t i, bool began, double region_ns, struct thread_totals *t)
+static void sum_thread(const struct process *p, uint32_t i, bool began, double region_ns, struct thread_totals *t)
 {
 	const struct thread *th = &p->threads.at[i];
 	double open_ns = rank_open_ns(p, i);
@@ -63,7 +63,7 @@ struct thread_totals *threads_of(const struct step *s, const struct process *p, 
 		}
 		began[0] |= !any; /* the first is the one that called MPI before all others */
 		for (uint32_t i = 0; i < p->threads.n; i++)
-			settle(p, i, began[i], region_ns, &of[i]);
+			sum_thread(p, i, began[i], region_ns, &of[i]);
 		free(began);
 		return of;
 	}

@@ -197,9 +197,9 @@ static bool is_in_a_row(struct row *r, uint32_t comm)
 {
 	uint32_t n;
 	const int32_t *to = partners(&r->s->comms.at[comm], &n);
-	if (r->looked_at == comm + 1)
+	if (r->cached_comm == comm + 1)
 		return r->in_a_row;
-	r->looked_at = comm + 1;
+	r->cached_comm = comm + 1;
 	r->in_a_row = n > 0 && to[0] >= 0 && (uint32_t)to[0] + n <= r->s->nranks;
 	for (uint32_t i = 1; i < n && r->in_a_row; i++)
 		r->in_a_row = to[i] == to[0] + (int32_t)i;

@@ -7,7 +7,7 @@ struct row {
 	const struct step *s;
 	struct traffic *t;
 	uint32_t src;
-	uint32_t looked_at;	 /* communicator + 1: */
+	uint32_t cached_comm;	 /* communicator + 1: */
 	bool in_a_row;		 /* its members are ranks in a row */
 	bool in_runs;		 /* keep runs of equal links, not each */
 	uint64_t *count, *bytes; /* by destination */

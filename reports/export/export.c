@@ -257,7 +257,7 @@ static void count(struct export_counts *n, const struct mpix_event *call)
 }
 
 /* With what its notes add to it. */
-static int give(struct run *r, const struct export_event *ev)
+static int emit(struct run *r, const struct export_event *ev)
 {
 	struct mpix_event call = *ev->call;
 	bool asked = (r->format->roles & EXPORT_ROLE(EXPORT_WAITS)) != 0;
@@ -289,7 +289,7 @@ static int visit_event(void *context, const struct mpix_event *call)
 	}
 	if (r->nnotes > 0)
 		take_notes(r, &call->at, &ev);
-	return give(r, &ev);
+	return emit(r, &ev);
 }
 
 static int cell_begin(struct run *r, uint32_t group, uint32_t window)
@@ -404,7 +404,7 @@ static int merge(struct window *w)
 					  .rank = mpix_rank_of_lane(r->x.f, h->lane),
 					  .notes = w->notes.at + (k->nnotes > 0 ? k->first_note : 0),
 					  .nnotes = k->nnotes};
-		rc = give(r, &ev);
+		rc = emit(r, &ev);
 		if (h->next < h->end)
 			h->start_ns = w->events.at[h->next].call.start_ns;
 		else

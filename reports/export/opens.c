@@ -185,7 +185,7 @@ struct merging {
 	int64_t end_ns;
 };
 
-static int give(struct merging *m, const struct mpix_event *call)
+static int emit(struct merging *m, const struct mpix_event *call)
 {
 	m->lane = call->at.lane;
 	m->end_ns = call->end_ns;
@@ -202,7 +202,7 @@ static int give_open(struct merging *m, uint32_t lane)
 			call.start_ns = m->end_ns;
 		if (call.end_ns < call.start_ns)
 			call.end_ns = call.start_ns;
-		rc = give(m, &call);
+		rc = emit(m, &call);
 	}
 	return rc;
 }
@@ -211,7 +211,7 @@ static int visit_event(void *context, const struct mpix_event *call)
 {
 	struct merging *m = context;
 	int rc = m->n > 0 ? give_open(m, call->at.lane) : 0;
-	return rc == 0 ? give(m, call) : rc;
+	return rc == 0 ? emit(m, call) : rc;
 }
 
 int opens_cell_events(const struct opens *o, struct mpix_file *f, uint32_t group, uint32_t window,

@@ -364,7 +364,7 @@ static void put_record(struct exporting *x, const struct record *r)
 	out_char(&p->prv, '\n');
 }
 
-static int keep(struct exporting *x, struct record r)
+static int push_record(struct exporting *x, struct record r)
 {
 	struct paraver *p = x->state;
 	return vec_push(&p->records, r) < 0 ? fail(x->e, -ENOMEM, "out of memory") : 0;
@@ -409,11 +409,11 @@ static int write_until(struct exporting *x, int64_t ns)
 	for (uint32_t lane = 0; lane < x->info->lanes; lane++) {
 		if (p->computes_since[lane] >= ns)
 			continue;
-		int rc = keep(x, (struct record){.kind = STATE,
-						 .lane = lane,
-						 .ns = p->computes_since[lane],
-						 .until_ns = ns,
-						 .value = RUNNING});
+		int rc = push_record(x, (struct record){.kind = STATE,
+							.lane = lane,
+							.ns = p->computes_since[lane],
+							.until_ns = ns,
+							.value = RUNNING});
 		if (rc < 0)
 			return rc;
 		p->computes_since[lane] = ns;
@@ -438,14 +438,14 @@ static int keep_messages(struct exporting *x, const struct export_event *ev)
 	for (uint32_t i = 0; i < ev->nnotes && rc == 0; i++) {
 		const struct export_note *n = &ev->notes[i];
 		if ((EXPORT_ROLE(n->role) & EXPORT_SENDERS) != 0)
-			rc = keep(x, (struct record){.kind = COMMUNICATION,
-						     .lane = ev->lane,
-						     .other_lane = n->other_lane,
-						     .ns = ev->call->start_ns,
-						     .recv_ns = n->other_start_ns,
-						     .recv_end_ns = n->other_end_ns,
-						     .bytes = n->bytes,
-						     .value = n->tag});
+			rc = push_record(x, (struct record){.kind = COMMUNICATION,
+							    .lane = ev->lane,
+							    .other_lane = n->other_lane,
+							    .ns = ev->call->start_ns,
+							    .recv_ns = n->other_start_ns,
+							    .recv_end_ns = n->other_end_ns,
+							    .bytes = n->bytes,
+							    .value = n->tag});
 	}
 	return rc;
 }
@@ -464,20 +464,20 @@ static int paraver_event(struct exporting *x, const struct export_event *ev)
 			       .callsite = call->callsite < x->defs.callsites.n ? call->callsite : MPIX_NO_CALLSITE,
 			       .comm = call->comm,
 			       .class = call->class};
-	int rc = since < call->start_ns ? keep(x, state) : 0;
+	int rc = since < call->start_ns ? push_record(x, state) : 0;
 	state.ns = call->start_ns;
 	state.until_ns = call->end_ns;
 	state.value = p->states[call->op] != 0 ? p->states[call->op] : state_of_class(call->class);
 	if (rc == 0)
-		rc = keep(x, state);
+		rc = push_record(x, state);
 	if (rc == 0)
-		rc = keep(x, event);
+		rc = push_record(x, event);
 	if (rc == 0)
 		rc = keep_messages(x, ev);
 	event.ns = call->end_ns;
 	event.value = 0;
 	if (rc == 0)
-		rc = keep(x, event);
+		rc = push_record(x, event);
 	p->computes_since[ev->lane] = call->end_ns;
 	return rc == 0 && p->records.n >= p->bound ? write_until(x, call->start_ns) : rc;
 }

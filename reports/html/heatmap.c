@@ -148,7 +148,7 @@ static void draw_labels(struct page *p, const struct heatmap *h)
 }
 
 /* Of values that look alike a scale would tell of differences that are none. */
-static bool look_equal(double min, double max, bool bytes)
+static bool print_alike(double min, double max, bool bytes)
 {
 	struct fmt least = bytes ? fmt_bytes(min) : fmt_count(min), most = bytes ? fmt_bytes(max) : fmt_count(max);
 	return strcmp(least.s, most.s) == 0;
@@ -197,7 +197,7 @@ void heatmap_draw(struct page *p, const struct heatmap *h, const char *title, co
 	}
 	if (max <= 0)
 		return;
-	if (look_equal(min, max, bytes))
+	if (print_alike(min, max, bytes))
 		max = min;
 	const double *value = bytes ? h->bytes : h->count;
 	put(p,

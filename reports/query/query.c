@@ -42,7 +42,7 @@ static int authorize(void *context, int action, const char *a, const char *b, co
 	}
 }
 
-static int look_at_clock(void *context)
+static int check_deadline(void *context)
 {
 	struct query *q = context;
 	q->late = q->timed && now_ns() > q->until_ns;
@@ -67,7 +67,7 @@ static int define(struct query *q)
 	sqlite3_limit(q->db, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
 	sqlite3_limit(q->db, SQLITE_LIMIT_ATTACHED, 0);
 	sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_progress_handler(q->db, STEPS_BETWEEN, look_at_clock, q);
+	sqlite3_progress_handler(q->db, STEPS_BETWEEN, check_deadline, q);
 	return sqlite3_set_authorizer(q->db, authorize, NULL);
 }
 

@@ -8,7 +8,7 @@
 
 #define RANGE_MIN 0.01 /* a range that is narrower is left out */
 
-static struct fmt of(struct fmt x, bool plain)
+static struct fmt as_wanted(struct fmt x, bool plain)
 {
 	return plain ? fmt_plain(x) : x;
 }
@@ -22,11 +22,11 @@ bool gain_text(const cJSON *issue, bool plain, char ret_text[GAIN_TEXT])
 		return false;
 	s = fmax(0, s);
 	share = fmax(0, share);
-	int n = snprintf(ret_text, GAIN_TEXT, "%s, %s of the run", of(fmt_time(s), plain).s,
-			 of(fmt_share(share), plain).s);
+	int n = snprintf(ret_text, GAIN_TEXT, "%s, %s of the run", as_wanted(fmt_time(s), plain).s,
+			 as_wanted(fmt_share(share), plain).s);
 	if (high - low >= RANGE_MIN && n > 0 && n < GAIN_TEXT)
-		snprintf(ret_text + n, GAIN_TEXT - (size_t)n, " (%s to %s)", of(fmt_share(fmax(0, low)), plain).s,
-			 of(fmt_share(high), plain).s);
+		snprintf(ret_text + n, GAIN_TEXT - (size_t)n, " (%s to %s)",
+			 as_wanted(fmt_share(fmax(0, low)), plain).s, as_wanted(fmt_share(high), plain).s);
 	return true;
 }
 

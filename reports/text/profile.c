@@ -95,7 +95,7 @@ static void find_quartiles(struct profile *p, struct rank_time *rows)
 	find_outliers(p, rows);
 }
 
-static void judge_nodes(struct profile *p)
+static void mark_slow_nodes(struct profile *p)
 {
 	double median_s = p->node[p->nnodes / 2].useful_s;
 	for (size_t i = 0; i < p->nnodes && p->nnodes > 2; i++) {
@@ -123,7 +123,7 @@ static void add_up_nodes(struct profile *p, struct rank_time *rows)
 		p->node[i].wait_s /= (double)p->node[i].ranks;
 	}
 	qsort(p->node, p->nnodes, sizeof(*p->node), slowest_first);
-	judge_nodes(p);
+	mark_slow_nodes(p);
 }
 
 int profile_create(const cJSON *analysis, struct profile *ret_profile)

@@ -47,7 +47,7 @@ static bool let_in(struct gate *g, int64_t now_ns)
 	if (watch(g, fd, EPOLLIN | EPOLLRDHUP, p) < 0)
 		peer_drop(p);
 	else
-		peer_look(p, g->o.token, false);
+		peer_examine(p, g->o.token, false);
 	return true;
 }
 
@@ -81,7 +81,7 @@ static bool turn(struct gate *g, const struct epoll_event *events, int n)
 	for (int i = 0; i < n; i++) {
 		struct peer *p = events[i].data.ptr;
 		if (p != NULL && p->state == PEER_WAITING)
-			peer_look(p, g->o.token, (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0);
+			peer_examine(p, g->o.token, (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0);
 	}
 	for (int i = 0; more && i < ACCEPTED_AT_ONCE; i++)
 		more = let_in(g, now);

@@ -160,7 +160,7 @@ static void forget(struct live_view *v)
 	v->with_json -= v->with_json > 0;
 }
 
-static int take(struct live_view *v, const struct merged *s)
+static int append_sample(struct live_view *v, const struct merged *s)
 {
 	char data[128];
 	pthread_mutex_lock(&v->lock);
@@ -186,12 +186,12 @@ static int merge_all(struct live_view *v)
 		return code == -ENOMEM ? code : 0;
 	}
 	while ((more = merge_next(v->merge, clock_ns(CLOCK_REALTIME), &s)) == 1)
-		if (take(v, &s) < 0)
+		if (append_sample(v, &s) < 0)
 			return -ENOMEM;
 	return more;
 }
 
-static void look_now(struct live_view *v)
+static void take_snapshot(struct live_view *v)
 {
 	struct snapshot l;
 	char *paths[] = {v->path};
@@ -244,7 +244,7 @@ static int follow(struct live_view *v, const struct live_options *o)
 	while (!asked_to_stop && !gone && !is_done(v, o->linger_ns)) {
 		int64_t began_ns = now_ns();
 		if (began_ns >= next_ns && !v->over) {
-			look_now(v);
+			take_snapshot(v);
 			if (merge_all(v) == -ENOMEM)
 				return -ENOMEM;
 			tell_end(v);

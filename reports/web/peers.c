@@ -98,7 +98,7 @@ static void refuse(struct peer *p, char *head, size_t len)
 }
 
 /* The bytes stay where they are: the library reads them from the first. */
-void peer_look(struct peer *p, const char *token, bool left)
+void peer_examine(struct peer *p, const char *token, bool left)
 {
 	char head[PEERS_HEAD_MAX];
 	ssize_t n = recv(p->fd, head, sizeof(head), MSG_PEEK | MSG_DONTWAIT);

@@ -44,7 +44,7 @@ struct peer *peers_place(struct peers *s);
 /* End who has been outside longest, first of those without the token. false: nobody is outside. */
 bool peers_make_way(struct peers *s);
 /* See whether the head is there; one that cannot be answered is refused. left: it says nothing more. */
-void peer_look(struct peer *p, const char *token, bool left);
+void peer_examine(struct peer *p, const char *token, bool left);
 void peer_drop(struct peer *p);
 /* Whose head is whole and for whom there is room, or NULL. The newest is first: in a crowd all others would wait for
  * long, and whoever is not of it came last. */

@@ -8,7 +8,7 @@
 
 #define HEAD_PATH_MAX 64u /* bytes of a path, of which the token is the first */
 
-static bool is(const char *text, size_t len, const char *name)
+static bool equals(const char *text, size_t len, const char *name)
 {
 	return strlen(name) == len && strncasecmp(text, name, len) == 0;
 }
@@ -20,10 +20,10 @@ bool host_is_known(const char *host, const char *const *names)
 	size_t len = strcspn(host, ":");
 	if (host[len] == ':' && strspn(host + len + 1, "0123456789") != strlen(host + len + 1))
 		return false;
-	if (is(host, len, "127.0.0.1") || is(host, len, "localhost"))
+	if (equals(host, len, "127.0.0.1") || equals(host, len, "localhost"))
 		return true;
 	for (; names != NULL && *names != NULL; names++)
-		if (is(host, len, *names))
+		if (equals(host, len, *names))
 			return true;
 	return false;
 }
@@ -32,7 +32,7 @@ bool origin_is_known(const char *origin, const char *const *names)
 {
 	const char *host = strstr(origin, "://");
 	if (host == NULL ||
-	    (!is(origin, (size_t)(host - origin), "http") && !is(origin, (size_t)(host - origin), "https")))
+	    (!equals(origin, (size_t)(host - origin), "http") && !equals(origin, (size_t)(host - origin), "https")))
 		return false;
 	return host_is_known(host + 3, names);
 }

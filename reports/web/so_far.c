@@ -22,7 +22,7 @@ static char *copy(const char *text)
 }
 
 /* A descriptor of its own: ours is closed when the trace is older than those that are kept. */
-static void give(const struct so_far_trace *t, struct web_answer *a)
+static void answer_with_file(const struct so_far_trace *t, struct web_answer *a)
 {
 	int fd = fcntl(t->fd, F_DUPFD_CLOEXEC, 3);
 	if (fd >= 0)
@@ -48,7 +48,7 @@ void so_far_answer(struct so_far *s, const char *path, struct web_answer *a)
 		const struct so_far_trace *t = &s->kept[i];
 		snprintf(name, sizeof(name), "trace-%u.mpix", t->number);
 		if (t->number > 0 && strcmp(path, name) == 0)
-			give(t, a);
+			answer_with_file(t, a);
 	}
 }
 

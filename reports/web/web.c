@@ -54,7 +54,7 @@ static enum MHD_Result see_header(void *context, enum MHD_ValueKind kind, const 
 }
 
 /* 0, or the status of a refusal. */
-static unsigned judge(const struct web *w, struct MHD_Connection *connection, const char *method)
+static unsigned check_request(const struct web *w, struct MHD_Connection *connection, const char *method)
 {
 	struct seen s = {0};
 	MHD_get_connection_values(connection, MHD_HEADER_KIND, see_header, &s);
@@ -180,7 +180,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 	(void)version, (void)upload, (void)upload_bytes;
 	if (*state != &asked_before)
 		gate_answers(w->gate, connection, false);
-	unsigned refusal = *state == &asked_with_nul ? MHD_HTTP_BAD_REQUEST : judge(w, connection, method);
+	unsigned refusal = *state == &asked_with_nul ? MHD_HTTP_BAD_REQUEST : check_request(w, connection, method);
 	if (refusal != 0)
 		return refuse(connection, refusal, 0);
 	if (*state == NULL) { /* whoever answers at the first call closes the connection */

@@ -90,7 +90,7 @@ static const struct policy_value *closer(enum policy_setting key, const struct p
 	}
 }
 
-static void take_away(struct policy_decision *d, const struct policy_section *rule)
+static void drop_uncertain(struct policy_decision *d, const struct policy_section *rule)
 {
 	for (int i = 0; i < POLICY_SETTINGS; i++) {
 		const struct policy_value *before = d->values[i], *other = value_of(d->policy, rule, i);
@@ -120,7 +120,7 @@ struct policy_decision policy_decide(const struct policy *p, const struct policy
 	struct policy_decision d = policy_guess(p, f);
 	for (size_t i = 0; d.unknown != 0 && i < d.rule_number; i++)
 		if (policy_section_fits(p->rules.at[i], f, &unknown) == POLICY_FITS_MAYBE)
-			take_away(&d, p->rules.at[i]);
+			drop_uncertain(&d, p->rules.at[i]);
 	d.sampled_out = passed_over(&d, f);
 	return d;
 }

@@ -40,7 +40,7 @@ int policy_fail(const struct policy_place *at, int code, const char *fmt, ...)
 	return code;
 }
 
-static void keep(struct parser *p, int rc)
+static void keep_first_error(struct parser *p, int rc)
 {
 	p->rc = p->rc != 0 ? p->rc : rc;
 }
@@ -311,7 +311,7 @@ int policy_add_text(struct policy *policy, const char *name, const char *text, s
 		const char *end = memchr(text, '\n', len_bytes);
 		size_t len = end != NULL ? (size_t)(end - text) : len_bytes;
 		p.at.line++;
-		keep(&p, take_line(&p, text, len));
+		keep_first_error(&p, take_line(&p, text, len));
 		text += len + (end != NULL);
 		len_bytes -= len + (end != NULL);
 	}

@@ -15,7 +15,7 @@ int alert_wait_ms(const struct alert *a, const struct teardown *t)
 	return wanted && a->pid == 0 ? ALERT_LOOK_MS << doubled : -1;
 }
 
-void alert_look(struct alert *a, const struct teardown *t)
+void alert_check(struct alert *a, const struct teardown *t)
 {
 	char after[32];
 	if (alert_wait_ms(a, t) < 0 || !spool_has(t->step_fd, "ranks/waits"))

@@ -17,10 +17,10 @@ struct alert {
 	bool over;		   /* there is one, and a step leaves no second one */
 };
 
-/* For how long to wait until alert_look() is due, -1: it is not. */
+/* For how long to wait until alert_check() is due, -1: it is not. */
 int alert_wait_ms(const struct alert *a, const struct teardown *t);
 /* Start who looks, if the agent says that it is worth it. */
-void alert_look(struct alert *a, const struct teardown *t);
+void alert_check(struct alert *a, const struct teardown *t);
 /* A child has ended: this one? */
 void alert_reap(struct alert *a);
 /* The step is over. */

@@ -39,7 +39,7 @@ struct account {
 	bool hidden;		/* so is it where directories are too deep, closed, or file systems of their own */
 };
 
-struct look {
+struct scan {
 	struct account account;
 	time_t limit; /* older than that may go; 0: nothing */
 	mode_t needs; /* of a directory, to do so */
@@ -55,7 +55,7 @@ struct tree {
 };
 
 struct walk {
-	struct look *look;
+	struct scan *scan;
 	struct tree tree;
 	unsigned depth;
 };
@@ -66,9 +66,9 @@ static bool is_trace(const char *name)
 	return dot != NULL && (strcmp(dot, ".mpic") == 0 || strcmp(dot, ".mpix") == 0);
 }
 
-static int look_at(int dir_fd, const char *name, void *context);
+static int scan_entry(int dir_fd, const char *name, void *context);
 
-static bool lacks(const struct look *l, const struct stat *st)
+static bool lacks(const struct scan *l, const struct stat *st)
 {
 	return (st->st_mode & l->needs) != l->needs;
 }
@@ -78,7 +78,7 @@ static bool lacks(const struct look *l, const struct stat *st)
 static int open_directory(int dir_fd, const char *name, const struct stat *seen, const struct walk *w)
 {
 	struct stat st;
-	const struct look *l = w->look;
+	const struct scan *l = w->scan;
 	errno = EXDEV;
 	if (w->depth > DEPTH_MAX)
 		return -1;
@@ -95,8 +95,8 @@ static int open_directory(int dir_fd, const char *name, const struct stat *seen,
 /* True when it is gone. */
 static bool remove_result(int dir_fd, const char *name, const struct walk *w)
 {
-	struct account *a = &w->look->account;
-	if (!w->tree.is_result || a->partly || w->tree.newest >= w->look->limit)
+	struct account *a = &w->scan->account;
+	if (!w->tree.is_result || a->partly || w->tree.newest >= w->scan->limit)
 		return false;
 	bool gone = remove_tree(dir_fd, name) == 0;
 	a->removed += gone;
@@ -105,16 +105,16 @@ static bool remove_result(int dir_fd, const char *name, const struct walk *w)
 }
 
 /* A directory in which traces lie is a result, with all that is below it. */
-static void look_into(int dir_fd, const char *name, const struct stat *seen, struct walk *above)
+static void scan_directory(int dir_fd, const char *name, const struct stat *seen, struct walk *above)
 {
-	struct look *l = above->look;
-	struct walk here = {.look = l, .depth = above->depth + 1};
+	struct scan *l = above->scan;
+	struct walk here = {.scan = l, .depth = above->depth + 1};
 	int fd = open_directory(dir_fd, name, seen, &here);
 	if (fd < 0) {
 		l->account.hidden |= errno != ENOENT;
 		return;
 	}
-	if (spool_each_hidden(fd, look_at, &here) < 0)
+	if (spool_each_hidden(fd, scan_entry, &here) < 0)
 		l->account.hidden = true;
 	close(fd);
 	if (remove_result(dir_fd, name, &here)) {
@@ -127,19 +127,19 @@ static void look_into(int dir_fd, const char *name, const struct stat *seen, str
 	above->tree.newest = here.tree.newest > above->tree.newest ? here.tree.newest : above->tree.newest;
 }
 
-static int look_at(int dir_fd, const char *name, void *context)
+static int scan_entry(int dir_fd, const char *name, void *context)
 {
 	struct walk *w = context;
 	struct stat st;
-	w->look->account.partly |= now_s() > w->look->end;
-	if (w->look->account.partly)
+	w->scan->account.partly |= now_s() > w->scan->end;
+	if (w->scan->account.partly)
 		return 0;
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		w->look->account.hidden |= errno != ENOENT;
+		w->scan->account.hidden |= errno != ENOENT;
 		return 0;
 	}
 	if (S_ISDIR(st.st_mode)) {
-		look_into(dir_fd, name, &st, w);
+		scan_directory(dir_fd, name, &st, w);
 		return 0;
 	}
 	w->tree.bytes += (uint64_t)st.st_blocks * 512;
@@ -148,7 +148,7 @@ static int look_at(int dir_fd, const char *name, void *context)
 	return 0;
 }
 
-static void look_as_user(int user_fd, int answer_fd, uid_t uid, time_t limit)
+static void scan_as_user(int user_fd, int answer_fd, uid_t uid, time_t limit)
 {
 	enum { USER_FD = 3, ANSWER_FD };
 	struct identity who = {.uid = uid, .gid = NOBODY};
@@ -156,12 +156,12 @@ static void look_as_user(int user_fd, int answer_fd, uid_t uid, time_t limit)
 	if (!detach_self((int[]){user_fd, answer_fd}, 2) || !become(&who) || fstat(USER_FD, &st) != 0)
 		_exit(126);
 	alarm((unsigned)USER_SECONDS * 2);
-	struct look l = {
+	struct scan l = {
 		.limit = limit, .needs = limit > 0 ? 0700 : 0500, .device = st.st_dev, .end = now_s() + USER_SECONDS};
-	struct walk top = {.look = &l};
+	struct walk top = {.scan = &l};
 	if (lacks(&l, &st))
 		fchmod(USER_FD, (st.st_mode | l.needs) & 07777);
-	if (spool_each_hidden(USER_FD, look_at, &top) < 0)
+	if (spool_each_hidden(USER_FD, scan_entry, &top) < 0)
 		l.account.hidden = true;
 	l.account.bytes = top.tree.bytes;
 	_exit(write(ANSWER_FD, &l.account, sizeof(l.account)) == (ssize_t)sizeof(l.account) ? 0 : 1);
@@ -189,7 +189,7 @@ static bool ask_user(int user_fd, uid_t uid, time_t limit, struct account *ret_a
 		return false;
 	pid_t pid = fork();
 	if (pid == 0)
-		look_as_user(user_fd, ends[1], uid, limit);
+		scan_as_user(user_fd, ends[1], uid, limit);
 	close(ends[1]);
 	int rc = pid > 0 ? child_wait(pid, 2 * USER_SECONDS) : -errno;
 	bool told = rc == 0 && read(ends[0], ret_account, sizeof(*ret_account)) == (ssize_t)sizeof(*ret_account);
@@ -267,7 +267,7 @@ uint64_t central_usage(int directory_fd, const char *name)
 	return all ? bytes : CENTRAL_UNKNOWN;
 }
 
-static void tell(const struct sweep *s, const char *name, const struct account *a)
+static void print_account(const struct sweep *s, const char *name, const struct account *a)
 {
 	double days = (double)s->retention_seconds / DAY;
 	if (a->removed > 0)
@@ -292,7 +292,7 @@ static int sweep_user(int directory_fd, const char *name, void *context)
 	bool users = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid != 0, all = false;
 	if (users && ask_user(fd, st.st_uid, s->limit, &a)) {
 		all = !a.partly && !a.hidden;
-		tell(s, name, &a);
+		print_account(s, name, &a);
 	} else if (users) {
 		printf("%s/%s: could not be looked through as its user (%u)" NO_ROOM, s->directory, name, st.st_uid);
 		a.bytes = read_note(directory_fd, name, &all);

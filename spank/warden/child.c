@@ -89,7 +89,7 @@ static void set_limits(const struct child *c)
 		become_limited(RLIMIT_NPROC, 0);
 }
 
-static void give_way(bool idle)
+static void lower_priority(bool idle)
 {
 	struct sched_param p = {0};
 	if (idle)
@@ -105,7 +105,7 @@ static void run(const struct child *c, const char *as)
 	if (!detach_self(c->fds, c->nfds))
 		_exit(126);
 	if (c->nice || c->idle)
-		give_way(c->idle);
+		lower_priority(c->idle);
 	set_limits(c);
 	execve(c->program, argv, environment_clean());
 	_exit(127);

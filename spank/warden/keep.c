@@ -173,7 +173,7 @@ struct most {
 	struct quota_use all;
 };
 
-static int look_for_most(int kept_fd, const char *name, void *context)
+static int find_largest(int kept_fd, const char *name, void *context)
 {
 	struct most *m = context;
 	int fd = openat(kept_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -207,7 +207,7 @@ static uint64_t make_place_of_all(int kept_fd, uint64_t need_bytes)
 	struct statvfs fs;
 	while (fstatvfs(kept_fd, &fs) == 0) {
 		struct most m = {.user = ""};
-		spool_each(kept_fd, look_for_most, &m);
+		spool_each(kept_fd, find_largest, &m);
 		uint64_t room_bytes = room_for_all(&fs, &m.all);
 		int fd = room_bytes < need_bytes && m.user[0] != '\0'
 				 ? openat(kept_fd, m.user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

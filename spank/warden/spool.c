@@ -38,7 +38,7 @@ bool spool_has(int dir_fd, const char *name)
 
 typedef int each_fn(int dir_fd, const char *name, void *context);
 
-static bool is_met(const char *name, bool hidden)
+static bool is_visited(const char *name, bool hidden)
 {
 	return name[0] != '.' || (hidden && strcmp(name, ".") != 0 && strcmp(name, "..") != 0);
 }
@@ -55,7 +55,7 @@ static int each_of(int dir_fd, bool hidden, each_fn *each, void *context)
 		return kept;
 	}
 	while ((errno = 0, entry = readdir(dir)) != NULL) {
-		int rc = is_met(entry->d_name, hidden) ? each(dir_fd, entry->d_name, context) : 0;
+		int rc = is_visited(entry->d_name, hidden) ? each(dir_fd, entry->d_name, context) : 0;
 		kept = kept != 0 ? kept : rc;
 	}
 	kept = kept == 0 && errno != 0 ? -errno : kept;

@@ -42,7 +42,7 @@ static void start_agent(struct watch *w)
 	w->agent = pid > 0 ? pid : 0;
 }
 
-static void look_at_agent(struct watch *w)
+static void reap_agent(struct watch *w)
 {
 	int status;
 	pid_t got = w->agent > 0 ? waitpid(w->agent, &status, WNOHANG | WUNTRACED) : 0;
@@ -80,10 +80,10 @@ static void serve(struct watch *w)
 	while (listen_to_step(w, polls[0].revents)) {
 		if (poll(polls, 2, wait_ms(w)) == 0) {
 			start_agent(w);
-			alert_look(&w->alert, &w->teardown);
+			alert_check(&w->alert, &w->teardown);
 		}
 		if ((polls[1].revents & POLLIN) != 0 && read(w->signals_fd, &info, sizeof(info)) > 0) {
-			look_at_agent(w);
+			reap_agent(w);
 			alert_reap(&w->alert);
 		}
 	}

@@ -18,7 +18,7 @@ static void judge(const struct spec *s)
 	struct error e;
 	for (size_t rule = 0; rule < spec_rules(s) && rule < 16; rule++)
 		for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
-			spec_judge(s, rule, &messages[i], 4, &verdict, &e);
+			spec_evaluate(s, rule, &messages[i], 4, &verdict, &e);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)

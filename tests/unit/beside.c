@@ -20,7 +20,7 @@ TestSuite(beside, .init = setup);
 static void round_at(struct beside *b, uint64_t tick, int64_t used_ns, uint32_t n)
 {
 	beside_read(b, tick, used_ns);
-	beside_look(b, ranks, n);
+	beside_update(b, ranks, n);
 }
 
 Test(beside, counts_from_the_first_init_to_the_last_finalize)

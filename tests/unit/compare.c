@@ -56,9 +56,9 @@ Test(noise, the_more_is_asked_the_more_it_takes)
 	const double p[] = {0.01 / NOISE_TABLES, 0.04 / NOISE_TABLES, NAN, 0.03 / NOISE_TABLES, 0.005 / NOISE_TABLES};
 	const bool want[] = {true, false, false, false, true};
 	bool beyond[5];
-	noise_judge(p, 5, beyond);
+	noise_test(p, 5, beyond);
 	cr_expect_arr_eq(beyond, want, sizeof(want));
-	noise_judge(p, 0, beyond);
+	noise_test(p, 0, beyond);
 }
 
 static uint64_t seed_state;
@@ -93,7 +93,7 @@ static unsigned tables_that_name(double shift, unsigned tables, unsigned *ret_fi
 			}
 			p[i] = noise_p(a, 3, b, 3);
 		}
-		noise_judge(p, 15, beyond);
+		noise_test(p, 15, beyond);
 		for (unsigned i = 0; i < 15; i++)
 			named = named || beyond[i];
 		any += named;

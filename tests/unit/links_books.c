@@ -448,13 +448,13 @@ Test(links_books, nodes_are_on_the_switches_that_the_database_has)
 	link_list list = {0};
 	s.names.at[0] = 2; /* the first node is n2, which is on the second switch by name */
 	s.names.at[1] = 1;
-	cr_assert_eq(links_judge(&f, &s, &list, &e), 0, "%s", e.text);
+	cr_assert_eq(links_estimate(&f, &s, &list, &e), 0, "%s", e.text);
 	cr_assert_eq(list.n, 1);
 	cr_expect_eq(list.at[0].at, 2);
 	links_done(&list);
 	list = (link_list){0};
 	s.names.at[0] = 9; /* of which no switch is known */
-	cr_assert_eq(links_judge(&f, &s, &list, &e), 0, "%s", e.text);
+	cr_assert_eq(links_estimate(&f, &s, &list, &e), 0, "%s", e.text);
 	cr_expect_eq(list.n, 0);
 	scan_done(&s);
 	fleet_close(&f);

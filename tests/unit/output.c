@@ -174,12 +174,12 @@ Test(traces, are_counted_by_their_ends_and_read_whole_once_nobody_waits)
 	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct traces t = {0};
 	struct output a = ended("a", 3), b = ended("b", 0);
-	traces_look(dir_fd, dir, &t);
+	traces_scan(dir_fd, dir, &t);
 	cr_assert(t.n == 2 && t.finished == 1 && t.processes == 3, "%u %u %u", t.n, t.finished, t.processes);
 	traces_read_unfinished(dir, &t);
 	cr_assert(t.n == 2 && t.finished == 1 && t.processes == 4, "%u %u %u", t.n, t.finished, t.processes);
 	cr_assert_eq(truncate(a.path, (off_t)a.len_bytes - 1), 0);
-	traces_look(dir_fd, dir, &t);
+	traces_scan(dir_fd, dir, &t);
 	cr_assert_eq(t.finished, 0);
 	traces_done(&t);
 	close(dir_fd);
@@ -196,7 +196,7 @@ Test(traces, of_nobody_are_removed_once_they_have_ended)
 	cr_assert_eq(output_open(&none, NULL), 0);
 	cr_assert_eq(meta_end(&none, 0, 0, 0), 0);
 	cr_assert_eq(output_close(&none), 0);
-	traces_look(dir_fd, dir, &t);
+	traces_scan(dir_fd, dir, &t);
 	cr_assert_eq(t.n, 3);
 	traces_remove_empty(dir_fd, &t);
 	cr_expect_eq(access(some.path, F_OK), 0);

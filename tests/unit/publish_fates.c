@@ -86,7 +86,7 @@ Test(publish_fates, of_a_batch_taken_in_part_only_those_for_later_go_out_again)
 	struct batch b = next_batch(3);
 	struct publish_fate fates[3] = {
 		{.what = FATE_ARRIVED}, {.what = FATE_LATER}, {.what = FATE_REFUSED, .why = "no such field"}};
-	cr_assert_eq(state_settle(&s, d, &b, fates, NULL), 0);
+	cr_assert_eq(state_apply(&s, d, &b, fates, NULL), 0);
 	counts_are(1, 1, 1, 0);
 	struct batch again = next_batch(1);
 	cr_expect(holds(&again, 0, "2"));
@@ -103,7 +103,7 @@ Test(publish_fates, one_where_nothing_arrived_counts_nothing)
 	struct batch b = next_batch(1);
 	struct publish_fate later = {.what = FATE_LATER};
 	cr_assert_eq(state_postpone(&s, d, 500, "busy", NULL), 0);
-	cr_assert_eq(state_settle(&s, d, &b, &later, NULL), 0);
+	cr_assert_eq(state_apply(&s, d, &b, &later, NULL), 0);
 	struct state_counts c = {0};
 	cr_assert_eq(state_counts(&s, d, &c, NULL), 0);
 	cr_expect_eq(c.done, 0);

@@ -22,7 +22,7 @@ static enum spec_verdict judge_with(const char *text, struct spec_message m)
 {
 	struct spec *s = parse(text);
 	enum spec_verdict v;
-	cr_assert_eq(spec_judge(s, 0, &m, PROCESSES, &v, &last), 0, "%s: %s", text, last.text);
+	cr_assert_eq(spec_evaluate(s, 0, &m, PROCESSES, &v, &last), 0, "%s: %s", text, last.text);
 	spec_free(s);
 	return v;
 }
@@ -39,7 +39,7 @@ static enum spec_colour colour(const char *text, unsigned level, int64_t src, in
 	uint64_t matches = 0, violations = 0;
 	for (size_t i = 0; i < spec_rules(s); i++) {
 		enum spec_verdict v;
-		cr_assert_eq(spec_judge(s, i, &m, PROCESSES, &v, &last), 0);
+		cr_assert_eq(spec_evaluate(s, i, &m, PROCESSES, &v, &last), 0);
 		matches += v == SPEC_MATCH;
 		violations += v == SPEC_VIOLATION;
 	}
@@ -273,7 +273,7 @@ Test(spec, numbers_that_do_not_fit_are_mistakes_with_a_place)
 		struct spec *s = parse(cases[i].text);
 		struct spec_message m = {0, 1, 1, 1};
 		enum spec_verdict v;
-		cr_assert_eq(spec_judge(s, 0, &m, PROCESSES, &v, &last), -ERANGE);
+		cr_assert_eq(spec_evaluate(s, 0, &m, PROCESSES, &v, &last), -ERANGE);
 		cr_assert(strncmp(last.text, cases[i].where, strlen(cases[i].where)) == 0, "%s", last.text);
 		cr_assert_not_null(strstr(last.text, cases[i].what), "%s", last.text);
 		spec_free(s);
@@ -302,7 +302,7 @@ Test(spec, any_bytes_are_refused_or_taken)
 		struct spec_message m = {1, 2, 2, 3};
 		enum spec_verdict v;
 		for (size_t r = 0; r < spec_rules(s); r++)
-			spec_judge(s, r, &m, PROCESSES, &v, &last);
+			spec_evaluate(s, r, &m, PROCESSES, &v, &last);
 		spec_free(s);
 	}
 }

@@ -55,7 +55,7 @@ static void look(struct standstill *s, double second, bool left)
 				  .monotonic_ns = (int64_t)(second * 1e9) + 1000};
 	file = (struct segfile){.init_exit_tick = left ? 1500 : 0, .clock_start = {.tick = 1000, .monotonic_ns = 1000}};
 	struct process p = {.file = &file};
-	standstill_look(s, &p, 1, &now);
+	standstill_check(s, &p, 1, &now);
 }
 
 Test(standstill, who_is_in_MPI_Init_for_half_of_the_time_does)
@@ -94,7 +94,7 @@ static bool look_at(struct standstill *s, double second, struct process *p)
 	both[1].file = &file;
 	both[1].threads = threads;
 	both[1].nthreads = THREADS;
-	standstill_look(s, both, 2, &now);
+	standstill_check(s, both, 2, &now);
 	return s->stands;
 }
 

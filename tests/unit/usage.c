@@ -104,7 +104,7 @@ Test(usage, memory_is_looked_at_every_other_time_and_at_the_end)
 		cr_expect(look == 0 || (system.cpu_ns >= before.cpu_ns && system.minor_faults >= before.minor_faults));
 		was = resident;
 	}
-	cr_expect_eq(u.looks, 12u);
+	cr_expect_eq(u.samples, 12u);
 	cr_expect_eq(grown, 6u, "%u", (unsigned)grown); /* looks 1, 3, 5, 7, 9, 11 */
 	for (int look = 0; look < 12; look++)
 		free(more[look]);

@@ -58,7 +58,7 @@ static bool runs(const char *text)
 	fprintf(f, "#!/bin/sh\n%s\n", text);
 	fclose(f);
 	cr_assert_eq(chmod(program, 0755), 0);
-	alert_look(&a, &step);
+	alert_check(&a, &step);
 	if (a.pid == 0)
 		return false;
 	cr_assert_eq(waitid(P_PID, (id_t)a.pid, &info, WEXITED | WNOWAIT), 0);

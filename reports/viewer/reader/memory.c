@@ -46,7 +46,7 @@ static int reach(uintptr_t end)
 }
 
 /* One that is free and large enough: of the next power of two any is. */
-static void *take_free(size_t len_bytes)
+static void *pop_free(size_t len_bytes)
 {
 	struct head **at = &free_of[32u - (unsigned)__builtin_clz((unsigned)rounded(len_bytes) - 1)], *h = *at;
 	if (h == NULL)
@@ -59,7 +59,7 @@ void *malloc(size_t len_bytes)
 {
 	if (next == NULL)
 		next = kept = (uint8_t *)(((uintptr_t)__heap_base + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1));
-	uint8_t *block = len_bytes <= BYTES_MAX ? take_free(len_bytes) : NULL;
+	uint8_t *block = len_bytes <= BYTES_MAX ? pop_free(len_bytes) : NULL;
 	if (block != NULL)
 		return block;
 	block = next + ALIGN;

@@ -42,8 +42,8 @@ EXPORTED("rules") int protocol_rules(void)
 
 /* What it says of a message (struct spec_message): the colour (enum spec_colour), or -errno with text. Column: a
  * verdict for each rule u8 (enum spec_verdict). */
-EXPORTED("judge")
-int protocol_judge(uint32_t level, double src, double src_line, double dst, double dst_line, double processes)
+EXPORTED("evaluate")
+int protocol_evaluate(uint32_t level, double src, double src_line, double dst, double dst_line, double processes)
 {
 	struct spec_message m = {(int64_t)src, (int64_t)src_line, (int64_t)dst, (int64_t)dst_line};
 	uint64_t matches = 0, violations = 0;
@@ -51,7 +51,7 @@ int protocol_judge(uint32_t level, double src, double src_line, double dst, doub
 	uint8_t *verdicts = mpix_table_column(&table, MPIX_U8, (uint32_t)spec_rules(spec));
 	for (size_t i = 0; i < spec_rules(spec) && verdicts != NULL; i++) {
 		enum spec_verdict v;
-		int code = spec_judge(spec, i, &m, (int64_t)processes, &v, &error);
+		int code = spec_evaluate(spec, i, &m, (int64_t)processes, &v, &error);
 		if (code < 0)
 			return code;
 		verdicts[i] = (uint8_t)v;

@@ -67,7 +67,7 @@ export class Check {
     const known = this.sorts.get(key);
     if (known) return known;
     if (this.sorts.size === KINDS_MAX) this.countRules();
-    const sort = { ...this.spec.judge(m, this.level, this.processes), messages: 0 };
+    const sort = { ...this.spec.evaluate(m, this.level, this.processes), messages: 0 };
     this.sorts.set(key, sort);
     return sort;
   }

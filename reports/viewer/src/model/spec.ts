@@ -26,7 +26,7 @@ interface Exports {
   error(): number;
   spec(name: number, text: number, bytes: number): number;
   rules(): number;
-  judge(level: number, src: number, srcLine: number, dst: number, dstLine: number, processes: number): number;
+  evaluate(level: number, src: number, srcLine: number, dst: number, dstLine: number, processes: number): number;
 }
 
 export interface Rule {
@@ -62,9 +62,9 @@ export class Spec {
   }
 
   /** All that it says of a message. Throws a SpecError: a division by zero, or a number beyond 64 bits. */
-  judge(m: Ends, level: number, processes: number): Judged {
+  evaluate(m: Ends, level: number, processes: number): Judged {
     const { call } = this.native;
-    const rc = call.judge(level, m.sender, m.senderLine, m.receiver, m.receiverLine, processes);
+    const rc = call.evaluate(level, m.sender, m.senderLine, m.receiver, m.receiverLine, processes);
     if (rc < 0) throw new SpecError(this.native.text(call.error()), this.name);
     const verdicts = this.native.columns(rc).u8();
     const those = (wanted: Verdict) => this.rules.flatMap((_, i) => (verdicts[i] === wanted ? [i] : []));

@@ -76,16 +76,16 @@ export async function verdictsOf(trace: Trace, q: VerdictsQuery): Promise<(Judge
   const orNull = (error: unknown) => (mistakeOf(error), null);
   const spec = await Spec.parse(q.name, q.text).catch(orNull);
   const known = new Map<string, Judged | null>();
-  const judge = (m: Ends) => {
+  const evaluate = (m: Ends) => {
     try {
-      return spec!.judge(m, q.level, trace.meta.ranks);
+      return spec!.evaluate(m, q.level, trace.meta.ranks);
     } catch (error) {
       return orNull(error);
     }
   };
   const find = (m: Ends) => {
     const key = Object.values(m).join(' ');
-    const found = known.has(key) ? known.get(key)! : judge(m);
+    const found = known.has(key) ? known.get(key)! : evaluate(m);
     known.set(key, found);
     return found;
   };

@@ -1,4 +1,4 @@
-/* spec_judge.c - rules and messages: does a rule apply, does the message obey it, and which colour follows. */
+/* spec_evaluate.c - rules and messages: does a rule apply, does the message obey it, and which colour follows. */
 #include "postproc/protocol/spec_parts.h"
 
 static int compute(const struct spec *s, const struct spec_code *c, int64_t a, int64_t b, int64_t *ret, struct error *e)
@@ -94,8 +94,8 @@ static int all_true(const struct spec *s, const struct spec_rule *r, bool sender
 	return code;
 }
 
-int spec_judge(const struct spec *s, size_t rule, const struct spec_message *m, int64_t processes,
-	       enum spec_verdict *ret_verdict, struct error *e)
+int spec_evaluate(const struct spec *s, size_t rule, const struct spec_message *m, int64_t processes,
+		  enum spec_verdict *ret_verdict, struct error *e)
 {
 	const int64_t slots[SLOTS] = {processes, m->src, m->src_line, m->dst, m->dst_line};
 	const struct spec_rule *r = &s->rules.at[rule];
