@@ -257,18 +257,12 @@ int mpix_visit_messages(struct mpix_file *f, const struct mpix_entry *x, bool ba
 {
 	struct error inner = {{0}};
 	uint8_t *raw;
-	if ((uint64_t)x->group * f->shape.group_ranks >= f->info.ranks)
-		return mpix_damaged(f, x, e);
-	int rc = mpix_read_chunk(f, x, &raw, e);
+	int rc = mpix_read_group_chunk(f, x, &raw, e);
 	if (rc < 0)
 		return rc;
 	rc = mpix_visit_links(f, x, cursor_over(raw, x->raw_bytes), bare, visit, context, &inner);
 	free(raw);
-	if (rc < 0 && inner.text[0] != 0)
-		return fail(e, rc, "%s", inner.text);
-	if (rc == -ENOMEM)
-		return fail(e, rc, "%s: out of memory", f->path);
-	return rc == -EBADMSG ? mpix_damaged(f, x, e) : rc;
+	return mpix_decoded(f, x, rc, &inner, e);
 }
 
 int mpix_message_find(struct mpix_file *f, struct mpix_link *link, struct error *e)

@@ -454,9 +454,7 @@ static int load(struct mpix_file *f, const struct mpix_entry *x, struct mpix_par
 	free(raw);
 	if (rc < 0) {
 		part_free(part);
-		if (inner.text[0] != 0)
-			return fail(e, rc, "%s", inner.text);
-		return rc == -ENOMEM ? fail(e, rc, "%s: out of memory", f->path) : mpix_damaged(f, x, e);
+		return mpix_decoded(f, x, rc, &inner, e);
 	}
 	c->part_bytes += bytes_of(part);
 	c->loaded[c->nloaded++] = (uint32_t)(x - f->entries) - c->first;

@@ -49,6 +49,11 @@ int mpix_read_at(const struct mpix_file *f, uint64_t offset, void *to, size_t le
 int mpix_read_chunk(const struct mpix_file *f, const struct mpix_entry *x, uint8_t **ret_raw, struct error *e);
 /* -EBADMSG, with where and what. */
 int mpix_damaged(const struct mpix_file *f, const struct mpix_entry *x, struct error *e);
+/* The same of a chunk of a rank group, if there is such a group. */
+int mpix_read_group_chunk(const struct mpix_file *f, const struct mpix_entry *x, uint8_t **ret_raw, struct error *e);
+/* rc, what came of decoding it; where that is an error, with inner's text, or where and what. */
+int mpix_decoded(const struct mpix_file *f, const struct mpix_entry *x, int rc, const struct error *inner,
+		 struct error *e);
 /* The chunk of that name; NULL: there is none. */
 const struct mpix_entry *mpix_find(const struct mpix_file *f, enum mpix_kind kind, uint32_t group, uint32_t seq);
 /* The first chunk of a kind and group, and how many follow it; NULL: none. */

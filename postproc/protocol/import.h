@@ -51,6 +51,12 @@ struct import_link {
 	uint32_t src, send, dst, recv;
 };
 
+/* What a send and its receive have alike. */
+struct import_envelope {
+	uint32_t src, dst, comm;
+	int32_t tag;
+};
+
 struct import {
 	const char *format; /* static */
 	char *file, *program;
@@ -87,6 +93,11 @@ int import_reason(struct import *x, const char *fmt, ...) __attribute__((format(
 /* Not MPI_ANY_SOURCE, MPI_PROC_NULL, or a number that is no rank here. */
 bool import_is_rank(const struct import *x, int32_t peer);
 bool import_is_on_comm(const struct import *x, const struct import_event *ev);
+/* That of the send, or of the receive, of an event of rank; false: it has none whose partner is a rank. */
+bool import_envelope_of(const struct import *x, uint32_t rank, const struct import_event *ev, bool of_send,
+			struct import_envelope *ret_envelope);
+/* By sender, receiver, communicator, tag: <0, 0, >0. */
+int import_compare_envelopes(const struct import_envelope *x, const struct import_envelope *y);
 /* Handles that are another communicator's elsewhere: how many are told by messages, how many stay each on its own. */
 struct import_handles {
 	uint64_t joined, apart;

@@ -19,11 +19,6 @@ struct run {
 	bool paired;
 };
 
-struct end {
-	uint32_t src, dst, comm;
-	int32_t tag;
-};
-
 /* A handle of a rank. */
 struct node {
 	uint32_t rank, comm;
@@ -35,7 +30,7 @@ struct node {
 
 struct joining {
 	struct import *x;
-	VEC(struct end) ends;
+	VEC(struct import_envelope) ends;
 	VEC(struct run) sends, recvs;
 	VEC(struct node) nodes; /* by rank, then communicator */
 	VEC(uint32_t) first;	/* of a rank */
@@ -44,14 +39,7 @@ struct joining {
 
 static int by_envelope(const void *a, const void *b)
 {
-	const struct end *x = a, *y = b;
-	if (x->src != y->src)
-		return x->src < y->src ? -1 : 1;
-	if (x->dst != y->dst)
-		return x->dst < y->dst ? -1 : 1;
-	if (x->comm != y->comm)
-		return x->comm < y->comm ? -1 : 1;
-	return (x->tag > y->tag) - (x->tag < y->tag);
+	return import_compare_envelopes(a, b);
 }
 
 static int gather(struct joining *j, bool sends)
@@ -61,11 +49,8 @@ static int gather(struct joining *j, bool sends)
 	for (uint32_t r = 0; r < x->nranks; r++)
 		for (size_t i = 0; i < x->ranks[r].events.n; i++) {
 			const struct import_event *ev = &x->ranks[r].events.at[i];
-			struct end end = sends ? (struct end){r, (uint32_t)ev->send_peer, ev->comm, ev->send_tag}
-					       : (struct end){(uint32_t)ev->recv_peer, r, ev->comm, ev->recv_tag};
-			bool counts = sends ? ev->sends && import_is_rank(x, ev->send_peer)
-					    : ev->receives && import_is_rank(x, ev->recv_peer);
-			if (counts && vec_push(&j->ends, end) < 0)
+			struct import_envelope end;
+			if (import_envelope_of(x, r, ev, sends, &end) && vec_push(&j->ends, end) < 0)
 				return -ENOMEM;
 		}
 	vec_sort(&j->ends, by_envelope);
@@ -76,7 +61,7 @@ static int gather(struct joining *j, bool sends)
 static int add_ends(struct joining *j, bool sends)
 {
 	for (size_t i = 0; i < j->ends.n;) {
-		const struct end *first = &j->ends.at[i];
+		const struct import_envelope *first = &j->ends.at[i];
 		struct run run = {.src = first->src, .dst = first->dst, .comm = first->comm};
 		for (; i < j->ends.n && j->ends.at[i].src == run.src && j->ends.at[i].dst == run.dst &&
 		       j->ends.at[i].comm == run.comm;

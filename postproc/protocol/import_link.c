@@ -9,8 +9,7 @@ static int no_memory(const struct import *x, struct error *e)
 /* ---- messages ---- */
 
 struct end {
-	uint32_t comm, src, dst;
-	int32_t tag;
+	struct import_envelope envelope;
 	uint32_t event;
 };
 
@@ -19,7 +18,22 @@ struct ends {
 	size_t n, cap;
 };
 
-static int compare_envelopes(const struct end *x, const struct end *y)
+bool import_is_rank(const struct import *x, int32_t peer)
+{
+	return peer >= 0 && (uint32_t)peer < x->nranks;
+}
+
+bool import_envelope_of(const struct import *x, uint32_t rank, const struct import_event *ev, bool of_send,
+			struct import_envelope *ret_envelope)
+{
+	if (of_send)
+		*ret_envelope = (struct import_envelope){rank, (uint32_t)ev->send_peer, ev->comm, ev->send_tag};
+	else
+		*ret_envelope = (struct import_envelope){(uint32_t)ev->recv_peer, rank, ev->comm, ev->recv_tag};
+	return (of_send ? ev->sends : ev->receives) && import_is_rank(x, of_send ? ev->send_peer : ev->recv_peer);
+}
+
+int import_compare_envelopes(const struct import_envelope *x, const struct import_envelope *y)
 {
 	if (x->src != y->src)
 		return x->src < y->src ? -1 : 1;
@@ -33,13 +47,8 @@ static int compare_envelopes(const struct end *x, const struct end *y)
 static int compare_ends(const void *a, const void *b)
 {
 	const struct end *x = a, *y = b;
-	int c = compare_envelopes(x, y);
+	int c = import_compare_envelopes(&x->envelope, &y->envelope);
 	return c != 0 ? c : (x->event > y->event) - (x->event < y->event);
-}
-
-bool import_is_rank(const struct import *x, int32_t peer)
-{
-	return peer >= 0 && (uint32_t)peer < x->nranks;
 }
 
 static int gather_ends(const struct import *x, struct ends *sends, struct ends *recvs)
@@ -48,12 +57,11 @@ static int gather_ends(const struct import *x, struct ends *sends, struct ends *
 	for (uint32_t r = 0; r < x->nranks; r++)
 		for (size_t i = 0; i < x->ranks[r].events.n && code == 0; i++) {
 			const struct import_event *ev = &x->ranks[r].events.at[i];
-			if (ev->sends && import_is_rank(x, ev->send_peer))
-				code = vec_push(sends, (struct end){ev->comm, r, (uint32_t)ev->send_peer, ev->send_tag,
-								    (uint32_t)i});
-			if (code == 0 && ev->receives && import_is_rank(x, ev->recv_peer))
-				code = vec_push(recvs, (struct end){ev->comm, (uint32_t)ev->recv_peer, r, ev->recv_tag,
-								    (uint32_t)i});
+			struct end end = {.event = (uint32_t)i};
+			if (import_envelope_of(x, r, ev, true, &end.envelope))
+				code = vec_push(sends, end);
+			if (code == 0 && import_envelope_of(x, r, ev, false, &end.envelope))
+				code = vec_push(recvs, end);
 		}
 	vec_sort(sends, compare_ends);
 	vec_sort(recvs, compare_ends);
@@ -64,7 +72,9 @@ static int join_ends(struct import *x, const struct ends *sends, const struct en
 {
 	size_t i = 0, k = 0;
 	while (i < sends->n || k < recvs->n) {
-		int c = i == sends->n ? 1 : k == recvs->n ? -1 : compare_envelopes(&sends->at[i], &recvs->at[k]);
+		int c = i == sends->n	? 1
+			: k == recvs->n ? -1
+					: import_compare_envelopes(&sends->at[i].envelope, &recvs->at[k].envelope);
 		if (c < 0) {
 			x->unmatched_sends++;
 			i++;
@@ -72,8 +82,8 @@ static int join_ends(struct import *x, const struct ends *sends, const struct en
 			x->unmatched_receives++;
 			k++;
 		} else {
-			struct import_link link = {sends->at[i].src, sends->at[i].event, recvs->at[k].dst,
-						   recvs->at[k].event};
+			struct import_link link = {sends->at[i].envelope.src, sends->at[i].event,
+						   recvs->at[k].envelope.dst, recvs->at[k].event};
 			if (vec_push(&x->links, link) < 0)
 				return -ENOMEM;
 			i++;

@@ -15,12 +15,5 @@ static long step(long i)
 
 int main(int argc, char **argv)
 {
-	long n = argc > 1 ? atol(argv[1]) : 1000000, calls = 0;
-	bench_begin(&argc, &argv);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	for (long i = 0; i < 1000; i++)
-		step(i);
-	double seconds = bench_timed(step, n, &calls);
-	bench_end(rank, (double)calls, seconds);
-	return 0;
+	return bench_main(argc, argv, 1000000, &rank, step);
 }

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
+const PATIENCE_MS = 120000; // machines are shared
 const ARGS = [
   // What puts a page together is as good without OpenGL, and takes half as much of the processors.
   '--disable-gpu-compositing',
@@ -34,6 +35,26 @@ export function packages(work) {
       stdio: 'inherit',
     });
   return createRequire(join(work, 'package.json'));
+}
+
+/** A page that notes whatever is not just shown. */
+export async function watched(browser, options = {}) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  const noted = [];
+  page.on('console', (m) => noted.push(`console: ${m.text()}`));
+  page.on('pageerror', (e) => noted.push(`error: ${e}`));
+  page.on('dialog', (d) => (noted.push(`dialog: ${d.message()}`), d.dismiss()));
+  page.on('request', (r) => r.isNavigationRequest() || noted.push(`request: ${r.url()}`));
+  page.on('popup', () => noted.push('popup'));
+  await page.addInitScript(() => {
+    globalThis.pwned = () => console.log('a text ran');
+    document.addEventListener('securitypolicyviolation', (e) =>
+      console.log(`policy: ${e.violatedDirective} ${e.blockedURI}`),
+    );
+  });
+  return { page, noted, close: () => context.close() };
 }
 
 /** The browser, or null where there is none. */

@@ -5,14 +5,13 @@ import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { barriers } from './axe.mjs';
-import { launch, packages } from './chromium.mjs';
+import { launch, packages, watched } from './chromium.mjs';
 import { HOSTILE } from './hostile.mjs';
 import { check, end, same, truth } from './claims_said.mjs';
 
 const [mpitrace, makeFleet, work] = process.argv.slice(2, 5).map((path) => resolve(path));
 const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
 const SKIPPED = 77;
-const PATIENCE_MS = 120000; // machines are shared
 const NAME_BYTES_MAX = 512;
 const SIZES = [
   ['light', { viewport: { width: 1400, height: 900 }, colorScheme: 'light' }],
@@ -31,25 +30,6 @@ function site(name, records) {
   fleet(records.join('\n') + '\n', 'ingest', '-', '--db', db);
   fleet('', 'report', '--db', db, '-o', out, '--days', '2', '--jobs', '60');
   return { out, db, url: (page) => pathToFileURL(join(out, page)).href };
-}
-
-/** A page that notes whatever is not just shown. */
-async function watched(browser, options = {}) {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
-  const noted = [];
-  page.on('console', (m) => noted.push(`console: ${m.text()}`));
-  page.on('pageerror', (e) => noted.push(`error: ${e}`));
-  page.on('dialog', (d) => (noted.push(`dialog: ${d.message()}`), d.dismiss()));
-  page.on('request', (r) => r.isNavigationRequest() || noted.push(`request: ${r.url()}`));
-  page.on('popup', () => noted.push('popup'));
-  await page.addInitScript(() => {
-    document.addEventListener('securitypolicyviolation', (e) =>
-      console.log(`policy: ${e.violatedDirective} ${e.blockedURI}`),
-    );
-  });
-  return { page, noted, close: () => context.close() };
 }
 
 /** How many lines the links to the other pages take. */

@@ -5,14 +5,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { barriers } from './axe.mjs';
-import { launch, packages } from './chromium.mjs';
+import { launch, packages, watched } from './chromium.mjs';
 import { HOSTILE, replaceTexts, schemaTextPaths, textPaths, withAllTexts } from './hostile.mjs';
 import { check, end, truth } from './claims_said.mjs';
 
 const [reportJson, corpus, work] = process.argv.slice(2, 5).map((path) => resolve(path));
 const shots = process.argv.includes('--shots') ? resolve(process.argv[process.argv.indexOf('--shots') + 1]) : null;
 const SKIPPED = 77;
-const PATIENCE_MS = 120000; // machines are shared
 const HEIGHT_MOST = 2500;
 const FIXTURES = ['halo_issues', 'partial', 'nothing_to_fix'];
 const SIZES = [
@@ -30,26 +29,6 @@ function render(name, analysis) {
   writeFileSync(json, JSON.stringify(analysis));
   writeFileSync(html, execFileSync(reportJson, [json], { maxBuffer: 1 << 26 }));
   return html;
-}
-
-/** A page that notes whatever is not just shown. */
-async function watched(browser, options = {}) {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
-  const noted = [];
-  page.on('console', (m) => noted.push(`console: ${m.text()}`));
-  page.on('pageerror', (e) => noted.push(`error: ${e}`));
-  page.on('dialog', (d) => (noted.push(`dialog: ${d.message()}`), d.dismiss()));
-  page.on('request', (r) => r.isNavigationRequest() || noted.push(`request: ${r.url()}`));
-  page.on('popup', () => noted.push('popup'));
-  await page.addInitScript(() => {
-    globalThis.pwned = () => console.log('a text ran');
-    document.addEventListener('securitypolicyviolation', (e) =>
-      console.log(`policy: ${e.violatedDirective} ${e.blockedURI}`),
-    );
-  });
-  return { page, noted, close: () => context.close() };
 }
 
 /** How many elements of each kind, attributes that could run, and links that lead away. */

@@ -14,21 +14,10 @@ import tempfile
 import threading
 import time
 
-from trace import MPITRACE, TIMEOUT, Tests
+from trace import MPITRACE, TIMEOUT, Tests, until
 
 sys.path.insert(0, os.environ['LIVE_READER'])
 from live_reader import Protocol, Reader, totals # noqa: E402
-
-
-def until(holds):
-    """What it returns, as soon as that is something; at last, what it returned in the end."""
-    end = time.monotonic() + TIMEOUT
-    while time.monotonic() < end:
-        value = holds()
-        if value:
-            return value
-        time.sleep(0.05)
-    return None
 
 
 class Job:

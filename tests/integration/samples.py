@@ -6,9 +6,8 @@ import json
 import os
 import signal
 import subprocess
-import time
 
-from trace import FLAVOURS, MPITRACE, TIMEOUT, Place, Step, Tests
+from trace import FLAVOURS, MPITRACE, TIMEOUT, Place, Step, Tests, until
 
 RUNNING, LOST = 0, 3
 
@@ -52,16 +51,6 @@ def unended(all_samples):
             still = age + sample['tick'] - before['tick'] if before and 'still' in thread else 0
             age = thread['open']['age_ticks'] if 'open' in thread else still
     return age
-
-
-def until(holds, what):
-    end = time.monotonic() + TIMEOUT
-    while time.monotonic() < end:
-        value = holds()
-        if value:
-            return value
-        time.sleep(0.05)
-    raise TimeoutError(what)
 
 
 def begin(place, program, *words, ranks=1, env=None):

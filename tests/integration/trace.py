@@ -153,6 +153,19 @@ def page_bytes(path):
     return len(re.sub(r'<script type="text/plain".*?</script>', '', page, flags=re.S).encode()), len(page.encode())
 
 
+def until(holds, what=None):
+    """What it returns, as soon as that is something; None, or a TimeoutError that says what did not come."""
+    end = time.monotonic() + TIMEOUT
+    while time.monotonic() < end:
+        value = holds()
+        if value:
+            return value
+        time.sleep(0.05)
+    if what:
+        raise TimeoutError(what)
+    return None
+
+
 def words_of(pid):
     """The command line of a process. Who is emulated (binfmt_misc, with the name that it was called by) has two words in front."""
     with open('/proc/%s/cmdline' % pid) as f:

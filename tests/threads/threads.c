@@ -2,11 +2,9 @@
  * segments as the agent does. TAP; ThreadSanitizer speaks up by itself. */
 #include "collect/process.h"
 #include "format/mpic.h"
-#include "pmpi/front.h"
-#include "pmpi/op_names.h"
+#include "tests/threads/bound.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,8 +16,6 @@
 #define THREADS 8
 #define ROUNDS 1000
 #define CALLS_A_ROUND 20
-
-mpitrace_bind_fn mpitrace_bind_mpich;
 
 static const struct wrapper *table;
 static atomic_bool over;
@@ -130,19 +126,6 @@ static uint64_t calls_in_events(const char *path)
 	}
 	mpic_close(&f);
 	return calls;
-}
-
-/* Wrappers that go on to the stub. */
-static const struct wrapper *bound(void)
-{
-	static struct target targets[OP_COUNT];
-	char name[128];
-	for (int i = 0; i < OP_COUNT; i++) {
-		snprintf(name, sizeof(name), "P%s", op_names[i]);
-		void *pmpi = dlsym(RTLD_DEFAULT, name);
-		targets[i] = (struct target){.name = op_names[i], .pmpi = pmpi, .next = pmpi};
-	}
-	return mpitrace_bind_mpich(targets, OP_COUNT);
 }
 
 int main(int argc, char **argv)

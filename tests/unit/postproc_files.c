@@ -61,13 +61,6 @@ static char *written(int leave_out)
 	return dir;
 }
 
-static char *in(const char *dir, const char *name)
-{
-	static char path[512];
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
-
 Test(files, an_empty_directory_is_said_and_is_bad_input)
 {
 	struct error e;
@@ -81,12 +74,12 @@ Test(files, a_file_of_another_format_is_named)
 {
 	struct error e;
 	char *dir = make_directory();
-	FILE *f = fopen(in(dir, "x.mpic"), "w");
+	FILE *f = fopen(file_in(dir, "x.mpic"), "w");
 	fputs("this is a text and no trace, however long it may be, and so it must be refused\n", f);
 	fclose(f);
-	cr_expect_eq(run(dir, in(dir, "out.mpix"), NULL, &e), -EBADMSG);
+	cr_expect_eq(run(dir, file_in(dir, "out.mpix"), NULL, &e), -EBADMSG);
 	cr_expect_not_null(strstr(e.text, "x.mpic"));
-	cr_expect_eq(access(in(dir, "out.mpix"), F_OK), -1);
+	cr_expect_eq(access(file_in(dir, "out.mpix"), F_OK), -1);
 	remove_directory(dir);
 }
 
@@ -251,11 +244,11 @@ static off_t size_of(const char *path)
 Test(files, cut_anywhere_it_gives_a_partial_result_or_says_why_not)
 {
 	char *dir = written(-1);
-	off_t len = size_of(in(dir, "n0.mpic"));
+	off_t len = size_of(file_in(dir, "n0.mpic"));
 	for (off_t n = len - 1; n > 0; n -= 37) {
 		struct error e = {0};
 		bool complete = true;
-		cr_assert_eq(truncate(in(dir, "n0.mpic"), n), 0);
+		cr_assert_eq(truncate(file_in(dir, "n0.mpic"), n), 0);
 		int code = run(dir, NULL, &complete, &e);
 		cr_assert(code == 0 ? !complete : code == -EBADMSG && e.text[0] != '\0', "cut at %ld: %d %s", (long)n,
 			  code, e.text);
@@ -270,7 +263,7 @@ static cJSON *analyse_without_events(uint32_t without_totals, bool whole)
 	char *dir = written(-1);
 	struct mpic_file f;
 	_cleanup_buf_ struct buf out = {0};
-	cr_assert_eq(mpic_open(in(dir, "n0.mpic"), &f, NULL), 0);
+	cr_assert_eq(mpic_open(file_in(dir, "n0.mpic"), &f, NULL), 0);
 	mpic_append_magic(&out, f.id);
 	for (size_t b = 0; b < f.nblocks; b++) {
 		_cleanup_buf_ struct buf raw = {0};
@@ -285,7 +278,7 @@ static cJSON *analyse_without_events(uint32_t without_totals, bool whole)
 		cr_assert_eq(mpic_append_block(&out, &f.blocks[b], raw.data, raw.len_bytes, 1, NULL), 0);
 	}
 	mpic_close(&f);
-	FILE *to = fopen(in(dir, "n0.mpic"), "w");
+	FILE *to = fopen(file_in(dir, "n0.mpic"), "w");
 	fwrite(out.data, 1, out.len_bytes, to);
 	fclose(to);
 	cJSON *root = analyse(dir);
@@ -374,11 +367,11 @@ static uint32_t next_random(uint32_t *state)
 Test(files, flipped_bytes_never_crash_it)
 {
 	char *dir = written(-1);
-	off_t len = size_of(in(dir, "n0.mpic"));
+	off_t len = size_of(file_in(dir, "n0.mpic"));
 	uint32_t random = 1;
 	for (int i = 0; i < 300; i++) {
 		struct error e = {0};
-		FILE *f = fopen(in(dir, "n0.mpic"), "r+");
+		FILE *f = fopen(file_in(dir, "n0.mpic"), "r+");
 		off_t at = (off_t)(next_random(&random) % (uint32_t)len);
 		fseek(f, at, SEEK_SET);
 		int old = fgetc(f);
@@ -386,7 +379,7 @@ Test(files, flipped_bytes_never_crash_it)
 		fputc((int)(next_random(&random) & 0xff), f);
 		fclose(f);
 		run(dir, NULL, NULL, &e);
-		f = fopen(in(dir, "n0.mpic"), "r+");
+		f = fopen(file_in(dir, "n0.mpic"), "r+");
 		fseek(f, at, SEEK_SET);
 		fputc(old, f);
 		fclose(f);
@@ -424,7 +417,7 @@ Test(files, garbled_contents_in_valid_blocks_never_crash_it)
 		struct mpic_file f;
 		struct error e = {0};
 		_cleanup_buf_ struct buf out = {0};
-		cr_assert_eq(mpic_open(in(dir, "n1.mpic"), &f, &e), 0);
+		cr_assert_eq(mpic_open(file_in(dir, "n1.mpic"), &f, &e), 0);
 		mpic_append_magic(&out, f.id);
 		for (size_t b = 0; b < f.nblocks; b++) {
 			_cleanup_buf_ struct buf raw = {0};
@@ -434,12 +427,12 @@ Test(files, garbled_contents_in_valid_blocks_never_crash_it)
 			cr_assert_eq(mpic_append_block(&out, &f.blocks[b], raw.data, raw.len_bytes, 1, &e), 0);
 		}
 		mpic_close(&f);
-		FILE *to = fopen(in(dir, "garbled.mpic"), "w");
+		FILE *to = fopen(file_in(dir, "garbled.mpic"), "w");
 		fwrite(out.data, 1, out.len_bytes, to);
 		fclose(to);
-		char *paths[2] = {strdup(in(dir, "n0.mpic")), strdup(in(dir, "garbled.mpic"))};
+		char *paths[2] = {strdup(file_in(dir, "n0.mpic")), strdup(file_in(dir, "garbled.mpic"))};
 		struct postproc_result result = {0};
-		postproc_analyze(paths, 2, in(dir, "out.mpix"), 1, &result, &e);
+		postproc_analyze(paths, 2, file_in(dir, "out.mpix"), 1, &result, &e);
 		free(result.json);
 		free(paths[0]);
 		free(paths[1]);
@@ -454,7 +447,7 @@ Test(files, a_full_disk_leaves_nothing_behind)
 	struct rlimit small_file = {2000, 2000};
 	signal(SIGXFSZ, SIG_IGN);
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small_file), 0);
-	cr_expect_eq(run(dir, in(dir, "out.mpix"), NULL, &e), -EFBIG, "%s", e.text);
+	cr_expect_eq(run(dir, file_in(dir, "out.mpix"), NULL, &e), -EFBIG, "%s", e.text);
 	char command[600];
 	snprintf(command, sizeof(command), "test $(ls %s | wc -l) = 2", dir);
 	cr_expect_eq(system(command), 0, "only the two inputs are left");
@@ -466,8 +459,8 @@ Test(files, a_written_mpix_holds_events_messages_and_analysis)
 	struct error e = {0};
 	char *dir = written(-1);
 	struct mpix_file *f;
-	cr_assert_eq(run(dir, in(dir, "out.mpix"), NULL, &e), 0, "%s", e.text);
-	cr_assert_eq(mpix_open(in(dir, "out.mpix"), &f, &e), 0, "%s", e.text);
+	cr_assert_eq(run(dir, file_in(dir, "out.mpix"), NULL, &e), 0, "%s", e.text);
+	cr_assert_eq(mpix_open(file_in(dir, "out.mpix"), &f, &e), 0, "%s", e.text);
 	cr_expect_eq(mpix_info(f)->ranks, 4);
 	cr_expect_not_null(strstr(mpix_analysis(f), "mpitrace/analysis/1"));
 	mpix_close(f);
@@ -488,7 +481,7 @@ static int command(const char *dir, const char *args)
 static bool says(const char *dir, const char *words)
 {
 	char text[4096] = "";
-	FILE *f = fopen(in(dir, "err"), "r");
+	FILE *f = fopen(file_in(dir, "err"), "r");
 	size_t n = f == NULL ? 0 : fread(text, 1, sizeof(text) - 1, f);
 	if (f != NULL)
 		fclose(f);
@@ -501,9 +494,9 @@ Test(files, the_command_gives_the_exit_code_of_each_outcome)
 	char *whole = written(-1), *partial = written(1), *empty = make_directory();
 	if (command(whole, ". -o a.mpix --report a.html") >= 0) {
 		cr_expect_eq(command(whole, ". -o a.mpix --report a.html"), 0);
-		cr_expect_eq(access(in(whole, "a.html"), R_OK), 0);
+		cr_expect_eq(access(file_in(whole, "a.html"), R_OK), 0);
 		cr_expect_eq(command(partial, ". -o a.mpix"), 4);
-		cr_expect_eq(access(in(partial, "a.mpix"), R_OK), 0);
+		cr_expect_eq(access(file_in(partial, "a.mpix"), R_OK), 0);
 		cr_expect(says(partial, "partial"));
 		cr_expect_eq(command(empty, ". -o a.mpix"), 3);
 		cr_expect(says(empty, "no .mpic file"));

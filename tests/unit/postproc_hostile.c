@@ -33,13 +33,6 @@ static char *written(void)
 	return dir;
 }
 
-static char *in(const char *dir, const char *name)
-{
-	static char path[512];
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
-
 /* Is there a reason with this text? */
 static bool says(const cJSON *root, const char *text)
 {
@@ -135,8 +128,8 @@ Test(hostile, a_small_file_that_claims_much_is_read_without_it)
 	char *dir = make_directory();
 	for (size_t c = 0; c < sizeof(claims) / sizeof(claims[0]); c++) {
 		write_small(dir);
-		add_claims(in(dir, "n0.mpic"), &claims[c]);
-		add_claims(in(dir, "n1.mpic"), &claims[c]);
+		add_claims(file_in(dir, "n0.mpic"), &claims[c]);
+		add_claims(file_in(dir, "n1.mpic"), &claims[c]);
 		cJSON *root = analyse(dir);
 		cr_expect(says(root, "no file of this size has"), "claim %zu", c);
 		cJSON_Delete(root);
@@ -158,8 +151,8 @@ Test(hostile, a_world_of_which_next_to_nothing_is_recorded_is_refused)
 	static const struct claim claim = {MPIC_META, 2, 2, 1, put_size};
 	struct error e;
 	char *dir = written();
-	add_claims(in(dir, "n0.mpic"), &claim);
-	add_claims(in(dir, "n1.mpic"), &claim);
+	add_claims(file_in(dir, "n0.mpic"), &claim);
+	add_claims(file_in(dir, "n1.mpic"), &claim);
 	struct postproc_result result = {0};
 	cr_expect_eq(postproc_analyze(&dir, 1, NULL, 1, &result, &e), -EBADMSG);
 	cr_expect_not_null(strstr(e.text, "of an MPI_COMM_WORLD of 1048576 ranks"), "%s", e.text);
@@ -179,7 +172,7 @@ Test(hostile, of_more_reasons_than_are_said_their_ranks_are_counted)
 {
 	static const struct claim claim = {MPIC_META, 2, 2, 1, put_losses};
 	char *dir = written();
-	add_claims(in(dir, "n0.mpic"), &claim);
+	add_claims(file_in(dir, "n0.mpic"), &claim);
 	cJSON *root = analyse(dir);
 	cr_expect(says(root, "more such reasons, of 1 rank that lost single events"));
 	cJSON_Delete(root);
@@ -222,7 +215,7 @@ Test(hostile, events_that_a_head_claims_are_cut_in_an_end, .timeout = 60)
 	} claims[] = {{UINT32_MAX, 0}, {8u << 20, 8u << 20}};
 	for (size_t c = 0; c < sizeof(claims) / sizeof(claims[0]); c++) {
 		char *dir = written();
-		claim_events(in(dir, "n0.mpic"), claims[c].count, claims[c].more_bytes, UINT64_C(1) << 51);
+		claim_events(file_in(dir, "n0.mpic"), claims[c].count, claims[c].more_bytes, UINT64_C(1) << 51);
 		cJSON *root = analyse(dir);
 		cr_expect(cJSON_IsFalse(node_at(root, "coverage.complete")), "claim %zu", c);
 		cJSON_Delete(root);
@@ -274,7 +267,7 @@ static cJSON *analysed_in_blocks(int64_t moved_ticks)
 		}
 	program_write(p, dir, 1500, -1);
 	program_destroy(p);
-	move_block(in(dir, "n0.mpic"), 1, 2, moved_ticks);
+	move_block(file_in(dir, "n0.mpic"), 1, 2, moved_ticks);
 	snprintf(out, sizeof(out), "%s/job.mpix", dir);
 	cr_assert_eq(postproc_analyze(&dir, 1, out, 2, &result, &e), 0, "%lld: %s", (long long)moved_ticks, e.text);
 	cJSON *root = cJSON_Parse(result.json);
@@ -305,7 +298,7 @@ Test(hostile, totals_that_cannot_be_are_left_out_and_counted)
 {
 	static const struct claim claim = {MPIC_PROFILE, 2, 2, 1, put_wild_totals};
 	char *dir = written();
-	add_claims(in(dir, "n0.mpic"), &claim);
+	add_claims(file_in(dir, "n0.mpic"), &claim);
 	cJSON *root = analyse(dir);
 	const cJSON *op = json_first(root, "operations");
 	cr_expect(says(root, "2 impossible totals left out"));

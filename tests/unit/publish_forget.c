@@ -1,97 +1,26 @@
 /* publish_forget.c - records of one user are removed wherever they went, those of all others stay; and a file that is
  * appended to holds whole batches, whatever lies there. */
-#include "answering.h"
+#include "publishing.h"
 
 #include "fleet/publish/forget.h"
-#include "fleet/publish/send.h"
 
 #include "base/command.h"
 
-#include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-static char place[64], url[64], out_path[96];
-static struct destinations all;
-static struct state s;
-static struct destination *d;
-static struct link *l;
-
-static const char *path_of(const char *name)
-{
-	static char path[128];
-	snprintf(path, sizeof(path), "%s/%s", place, name);
-	return path;
-}
-
-static void begin(void)
-{
-	struct error e = {""};
-	snprintf(place, sizeof(place), "/tmp/test_forget.XXXXXX");
-	cr_assert_not_null(mkdtemp(place));
-	snprintf(out_path, sizeof(out_path), "%s/out", place);
-	answering_begin(url);
-	cr_assert_eq(state_open(path_of("p.db"), &s, &e), 0, "%s", e.text);
-}
-
-static void end(void)
-{
-	char command[128];
-	if (l != NULL)
-		link_destroy(d, l);
-	state_close(&s);
-	vec_done(&all.all);
-	snprintf(command, sizeof(command), "rm -rf %s", place);
-	cr_expect_eq(system(command), 0);
-}
 
 TestSuite(publish_forget, .init = begin, .fini = end, .timeout = 60);
 
 static void use(const char *kind, answering_say say)
 {
-	struct destination one = {.name = "d",
-				  .kind = publish_kind_find(kind),
-				  .url = url,
-				  .path = out_path,
-				  .index = "i",
-				  .bucket = "b",
-				  .org = "o",
-				  .batch = 3,
-				  .queue = 100,
-				  .timeout_s = 1};
-	struct error e = {""};
-	cr_assert_eq(vec_push(&all.all, one), 0);
-	cr_assert_eq(state_destinations(&s, &all, &e), 0, "%s", e.text);
-	d = &all.all.at[0];
-	l = link_create(d);
-	cr_assert_not_null(l);
-	server.say = say;
+	use_for(kind, say, 1);
 }
 
 static void take(const char *id, const char *user)
 {
-	char text[256];
-	struct take_counts counts = {0};
-	struct error e = {""};
-	const char *why = NULL;
-	int len = snprintf(
-		text, sizeof(text),
-		"{\"schema\":\"mpitrace/job/2\",\"id\":\"%s\",\"user\":\"%s\",\"start\":\"2025-03-01T10:00:00Z\"}", id,
-		user);
-	cr_assert_eq(state_take(&s, &all, text, (size_t)len, NULL, &counts, &why, &e), 0, "%s", e.text);
-	cr_assert_null(why);
-}
-
-static void send_it(void)
-{
-	static const volatile sig_atomic_t stop = 0;
-	struct error e = {""};
-	cr_assert_eq(publish_send(&s, d, l, &stop, &e), 0, "%s", e.text);
+	take_record(id, user, "");
 }
 
 static void waits(int64_t waiting, int64_t done)

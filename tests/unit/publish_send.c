@@ -1,99 +1,22 @@
 /* publish_send.c - what a server says decides what becomes of a batch: a server of its own that says it, and what was
  * sent, waits and is dead then. */
-#include "answering.h"
+#include "publishing.h"
 
-#include "fleet/publish/send.h"
-
-#include <criterion/criterion.h>
 #include <errno.h>
 #include <libdeflate.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
-
-/* ---- the place ---- */
-
-static char place[64], url[64];
-static struct destinations all;
-static struct state s;
-static struct destination *d;
-static struct link *l;
-
-static const char *path_of(const char *name)
-{
-	static char path[2][128];
-	static int turn;
-	turn = !turn;
-	snprintf(path[turn], sizeof(path[turn]), "%s/%s", place, name);
-	return path[turn];
-}
-
-static void begin(void)
-{
-	struct error e = {""};
-	snprintf(place, sizeof(place), "/tmp/test_send.XXXXXX");
-	cr_assert_not_null(mkdtemp(place));
-	answering_begin(url);
-	cr_assert_eq(state_open(path_of("p.db"), &s, &e), 0, "%s", e.text);
-}
-
-static void end(void)
-{
-	char command[128];
-	if (l != NULL)
-		link_destroy(d, l);
-	state_close(&s);
-	vec_done(&all.all);
-	snprintf(command, sizeof(command), "rm -rf %s", place);
-	cr_expect_eq(system(command), 0);
-}
 
 TestSuite(publish_send, .init = begin, .fini = end, .timeout = 60);
 
 static void use(const char *kind, answering_say say)
 {
-	struct destination one = {.name = "d",
-				  .kind = publish_kind_find(kind),
-				  .url = url,
-				  .path = strdup(path_of("out")),
-				  .index = "i",
-				  .bucket = "b",
-				  .org = "o",
-				  .batch = 3,
-				  .queue = 100,
-				  .timeout_s = 30,
-				  .backoff_max_s = 1000};
-	struct error e = {""};
-	cr_assert_eq(vec_push(&all.all, one), 0);
-	cr_assert_eq(state_destinations(&s, &all, &e), 0, "%s", e.text);
-	d = &all.all.at[0];
-	l = link_create(d);
-	cr_assert_not_null(l);
-	server.say = say;
+	use_for(kind, say, 30);
 }
 
 static void take(const char *id, const char *user)
 {
-	char text[256];
-	struct take_counts counts = {0};
-	struct error e = {""};
-	const char *why = NULL;
-	int len = snprintf(
-		text, sizeof(text),
-		"{\"schema\":\"mpitrace/job/2\",\"id\":\"%s\",\"user\":\"%s\",\"start\":\"2025-03-01T10:00:00Z\","
-		"\"core_hours\":2}",
-		id, user);
-	cr_assert_eq(state_take(&s, &all, text, (size_t)len, NULL, &counts, &why, &e), 0, "%s", e.text);
-	cr_assert_null(why);
-}
-
-static void send_it(void)
-{
-	static const volatile sig_atomic_t stop = 0;
-	struct error e = {""};
-	cr_assert_eq(publish_send(&s, d, l, &stop, &e), 0, "%s", e.text);
+	take_record(id, user, ",\"core_hours\":2");
 }
 
 static struct state_counts counts(void)

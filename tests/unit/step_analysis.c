@@ -18,6 +18,13 @@ char *make_directory(void)
 	return dir;
 }
 
+char *file_in(const char *dir, const char *name)
+{
+	static char path[512];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
 void remove_directory(char *dir)
 {
 	DIR *d = opendir(dir);

@@ -9,6 +9,8 @@
 /* A new directory below /tmp; the caller gives it to remove_directory(). */
 char *make_directory(void);
 void remove_directory(char *dir);
+/* Its path, until the next one is asked for. */
+char *file_in(const char *dir, const char *name);
 /* Analyse a directory; fails the test if that fails. The caller deletes the object. */
 cJSON *analyse(const char *dir);
 /* The same from totals. */

@@ -3,35 +3,18 @@
 
 #include "base/vec.h"
 #include "collect/process.h"
-#include "pmpi/front.h"
-#include "pmpi/op_names.h"
+#include "tests/threads/bound.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SIGS_MAX 0x10000u
 
-mpitrace_bind_fn mpitrace_bind_mpich;
-
 static char dir[] = "/tmp/mpitrace-traced-XXXXXX";
 static const struct wrapper *table;
-
-/* Wrappers that go on to the stub. */
-static const struct wrapper *bound(void)
-{
-	static struct target targets[OP_COUNT];
-	char name[128];
-	for (int i = 0; i < OP_COUNT; i++) {
-		snprintf(name, sizeof(name), "P%s", op_names[i]);
-		void *pmpi = dlsym(RTLD_DEFAULT, name);
-		targets[i] = (struct target){.name = op_names[i], .pmpi = pmpi, .next = pmpi};
-	}
-	return mpitrace_bind_mpich(targets, OP_COUNT);
-}
 
 void *traced_wrapper(const char *name)
 {
