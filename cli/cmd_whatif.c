@@ -8,7 +8,7 @@
 #include "cli/print.h"
 #include "format/issues.h"
 #include "postproc/replay/replay.h"
-#include "postproc/stream/waits.h"
+#include "postproc/stream/wait_sums.h"
 #include "reports/text/gain.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "collect/agent.h"
 
 #include "base/vec.h"
-#include "collect/beside.h"
+#include "collect/agent_cost.h"
 #include "collect/ending.h"
 #include "collect/finish.h"
 #include "collect/missed.h"
@@ -47,7 +47,7 @@ struct agent {
 	struct snapshots snapshots;
 	struct sampler sampler;
 	struct standstill standstill;
-	struct beside beside;
+	struct agent_cost cost;
 	struct missed missed;
 	struct predecessor predecessor; /* of an agent that died */
 	int note_fd;
@@ -322,17 +322,17 @@ static int64_t own_time_ns(void)
 	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? t.tv_sec * 1000000000ll + t.tv_nsec : 0;
 }
 
-static void update_beside(struct agent *a)
+static void update_cost(struct agent *a)
 {
-	beside_read(&a->beside, tick_now(), own_time_ns());
-	beside_update(&a->beside, a->processes, a->nprocesses);
+	agent_cost_read(&a->cost, tick_now(), own_time_ns());
+	agent_cost_update(&a->cost, a->processes, a->nprocesses);
 }
 
 /* What is done from now on is in nobody's way. */
 static void step_has_ended(struct agent *a)
 {
 	a->snapshots.node.agent_ns = own_time_ns();
-	a->snapshots.node.agent_beside_ns = beside_ns(&a->beside);
+	a->snapshots.node.agent_beside_ns = agent_cost_ns(&a->cost);
 	standstill_end(&a->standstill);
 	set_priority(false);
 }
@@ -342,7 +342,7 @@ static void serve(struct agent *a, const struct starter *starter)
 	int64_t wait_ns = POLL_MIN_NS, began_ns = tick_sample().monotonic_ns;
 	for (;;) {
 		bool over = step_is_over(a, starter); /* asked first: what is there now is all there will be */
-		update_beside(a);
+		update_cost(a);
 		if (over)
 			step_has_ended(a);
 		discover_processes(a);
@@ -366,7 +366,7 @@ static void serve(struct agent *a, const struct starter *starter)
 			check_output(a, now_ns);
 		missed_scan(&a->missed, a->processes, a->nprocesses, now_ns);
 		wait_ns = rest_ns(a, round_ns, wait_ns);
-		update_beside(a);
+		update_cost(a);
 		sleep_unless_ending(a, missed_rest_ns(&a->missed, now_ns, wait_ns));
 	}
 }

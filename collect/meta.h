@@ -12,7 +12,7 @@ struct node_meta {
 	uint64_t seq;
 	int64_t exits_bytes;
 	int64_t agent_ns;	 /* time on processors that the agent took while the step ran; 0: not known yet */
-	int64_t agent_beside_ns; /* of it, beside ranks (collect/beside.h) */
+	int64_t agent_beside_ns; /* of it, beside ranks (collect/agent_cost.h) */
 	bool written;		 /* once whole */
 };
 

@@ -1,6 +1,6 @@
 /* links.c - see links.h. In: jobs, and who was beside whom.  Out: differences that are no chance. */
 #include "fleet/links.h"
-#include "fleet/beside.h"
+#include "fleet/concurrent.h"
 
 #include "base/search.h"
 #include "base/sort.h"
@@ -22,7 +22,7 @@ struct candidate {
 };
 
 struct work {
-	struct beside beside;
+	struct concurrent beside;
 	VEC(uint32_t) order; /* jobs of beside by group, then by start */
 	VEC(struct candidate) candidates;
 	struct link_omitted omitted;
@@ -43,9 +43,9 @@ struct question {
 	uint32_t other, at; /* a program beside it; or a switch */
 };
 
-static enum side side_beside(const struct question *q, const struct beside_job *m)
+static enum side side_beside(const struct question *q, const struct concurrent_job *m)
 {
-	double seconds = beside_seconds(&q->w->beside, m, q->other);
+	double seconds = concurrent_seconds(&q->w->beside, m, q->other);
 	if (m->crowded)
 		return SIDE_NONE;
 	if (seconds <= 0)
@@ -53,7 +53,7 @@ static enum side side_beside(const struct question *q, const struct beside_job *
 	return seconds >= HALF * (double)q->w->beside.s->jobs.at[m->job].elapsed_s ? SIDE_WITH : SIDE_NONE;
 }
 
-static enum side side_switch(const struct question *q, const struct beside_job *m)
+static enum side side_switch(const struct question *q, const struct concurrent_job *m)
 {
 	for (uint32_t i = 0; i < m->nswitches; i++)
 		if (m->switches[i] == q->at)
@@ -112,7 +112,7 @@ static int compare(const struct question *q, size_t first, size_t end, struct di
 	uint32_t at = 0;
 	int rc = 0;
 	for (size_t i = first; i < end && rc == 0; i++) {
-		const struct beside_job *m = &q->w->beside.jobs.at[q->w->order.at[i]];
+		const struct concurrent_job *m = &q->w->beside.jobs.at[q->w->order.at[i]];
 		const struct scan_job *j = &q->w->beside.s->jobs.at[m->job];
 		if (i > first && j->start / BLOCK_S != at)
 			rc = end_block(d, &b, at);
@@ -362,7 +362,7 @@ static int find_others(const struct work *w, size_t first, size_t end, others_li
 	VEC(uint32_t) met = {0};
 	int rc = 0;
 	for (size_t i = first; i < end && rc == 0; i++) {
-		const struct beside_job *m = &w->beside.jobs.at[w->order.at[i]];
+		const struct concurrent_job *m = &w->beside.jobs.at[w->order.at[i]];
 		for (size_t k = m->first; k < m->first + m->overlaps && rc == 0; k++)
 			rc = vec_push(&met, w->beside.overlaps.at[k].program);
 	}
@@ -522,7 +522,8 @@ int links_find(const struct scan *s, const uint32_t *switch_of, link_list *ret_l
 {
 	struct work w = {0};
 	link_list list = {0};
-	int rc = beside_find(s, switch_of, s->day_end > LINK_LAST_DAYS ? s->day_end - LINK_LAST_DAYS : 0, &w.beside);
+	int rc =
+		concurrent_find(s, switch_of, s->day_end > LINK_LAST_DAYS ? s->day_end - LINK_LAST_DAYS : 0, &w.beside);
 	if (rc == 0)
 		rc = find(&w, &list);
 	for (size_t i = 0; i < w.beside.jobs.n; i++)
@@ -532,7 +533,7 @@ int links_find(const struct scan *s, const uint32_t *switch_of, link_list *ret_l
 		vec_done(&w.candidates.at[i].whole.cost);
 	vec_done(&w.candidates);
 	vec_done(&w.order);
-	beside_done(&w.beside);
+	concurrent_done(&w.beside);
 	if (rc < 0)
 		links_done(&list);
 	else

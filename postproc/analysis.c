@@ -9,14 +9,14 @@
 
 static const struct {
 	int (*add)(struct analysis *a);
-	enum part_of of;
+	enum section_of of;
 } parts[] = {
-#define ROW(name, of) {part_##name, of},
-	PARTS(ROW)
+#define ROW(name, of) {analysis_##name, of},
+	SECTIONS(ROW)
 #undef ROW
 };
 
-#define NPARTS (sizeof(parts) / sizeof(parts[0]))
+#define NSECTIONS (sizeof(parts) / sizeof(parts[0]))
 
 static void add_counts(struct analysis *a, const struct shard *sh)
 {
@@ -124,8 +124,8 @@ int analysis_run(struct analysis *a, unsigned nthreads, const struct stream_visi
 	a->root = cJSON_CreateObject();
 	if (code == 0 && a->root == NULL)
 		code = -ENOMEM;
-	progress_begin(&p, "analysing", NPARTS);
-	for (size_t i = 0; i < NPARTS && code == 0; i++) {
+	progress_begin(&p, "analysing", NSECTIONS);
+	for (size_t i = 0; i < NSECTIONS && code == 0; i++) {
 		code = a->step->totals && parts[i].of == OF_EVENTS ? 0 : parts[i].add(a);
 		progress_at(&p, i);
 	}

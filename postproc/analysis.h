@@ -1,6 +1,6 @@
 /* analysis.h - everything that is computed once and read by the parts of the analysis object.
- * A part is one file with one function `int part_<name>(struct analysis *a)`, which adds its
- * member(s) to a->root, and one row in PARTS; parts run in that order. */
+ * A part is one file with one function `int analysis_<name>(struct analysis *a)`, which adds its
+ * member(s) to a->root, and one row in SECTIONS; parts run in that order. */
 #pragma once
 
 #include "base/json.h"
@@ -101,9 +101,9 @@ struct analysis {
 
 /* Of TOTALS: what totals, definitions and states tell. Of EVENTS: what only single calls or samples tell, or what takes
  * long; absent where these were passed over. */
-enum part_of { OF_TOTALS, OF_EVENTS };
+enum section_of { OF_TOTALS, OF_EVENTS };
 
-#define PARTS(ROW) \
+#define SECTIONS(ROW) \
 	ROW(job, OF_TOTALS) \
 	ROW(coverage, OF_TOTALS) \
 	ROW(clock, OF_EVENTS) \
@@ -138,9 +138,9 @@ enum part_of { OF_TOTALS, OF_EVENTS };
 	ROW(unknown, OF_TOTALS) /* the last */ \
 				/* adding a part: one file, one row */
 
-#define DECLARE_PART(name, of) int part_##name(struct analysis *a);
-PARTS(DECLARE_PART)
-#undef DECLARE_PART
+#define DECLARE_SECTION(name, of) int analysis_##name(struct analysis *a);
+SECTIONS(DECLARE_SECTION)
+#undef DECLARE_SECTION
 
 /* usage.c: of all ranks there; NaN: not known. */
 double usage_of_node_hz(const struct analysis *a, uint32_t node);

@@ -96,7 +96,7 @@ int postproc_topology(char *const *paths, size_t npaths, char **ret_json, struct
 	struct analysis a = {.step = &step};
 	if (code == 0) {
 		a.root = cJSON_CreateObject();
-		if (a.root == NULL || part_job(&a) < 0 || part_topology(&a) < 0 ||
+		if (a.root == NULL || analysis_job(&a) < 0 || analysis_topology(&a) < 0 ||
 		    (*ret_json = cJSON_PrintUnformatted(a.root)) == NULL)
 			code = fail(e, -ENOMEM, "out of memory");
 		cJSON_Delete(a.root);

@@ -1,6 +1,6 @@
 /* correctness.c - issues about programs that are wrong: they stand above all that only costs time. */
 #include "postproc/issues/issues.h"
-#include "postproc/parts/correctness.h"
+#include "postproc/sections/correctness.h"
 #include "postproc/read/ends.h"
 #include "base/units.h"
 

@@ -24,7 +24,7 @@ struct issue {
 	double loss_s;	 /* summed over ranks; 0 when it is not about time */
 	double of_s;	 /* what the loss is a share of, if not of issue_total_s() */
 	double severity; /* 0..1; 0: from its gain if that is known, else from the loss's share */
-	/* What the run would gain without it, by replay: share of its length. Set by parts/issues.c. */
+	/* What the run would gain without it, by replay: share of its length. Set by sections/issues.c. */
 	bool replayed; /* it is known */
 	double gain, gain_low, gain_high, gain_s;
 	double gain_parts[3]; /* where a quarter of it, half, three quarters are repaired; NAN: not told */

@@ -1,7 +1,7 @@
 /* placement_cost.c - how far apart nodes are, and what messages between them cost. In: META of nodes, exact totals of
  * calls. Out: placement.h. */
 #include "postproc/issues/placement.h"
-#include "postproc/parts/switches.h"
+#include "postproc/sections/switches.h"
 
 #include <math.h>
 

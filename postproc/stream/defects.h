@@ -15,7 +15,7 @@ enum defect_kind {
 	DEFECT_UNSERVED,
 	DEFECT_SEND_CYCLE,
 	DEFECT_DEADLOCK,
-	/* from totals, at the end: parts/leaks.c */
+	/* from totals, at the end: sections/leaks.c */
 	DEFECT_REQUEST_LEAK,
 	DEFECT_COMMUNICATOR_LEAK,
 	DEFECT_WINDOW_LEAK,

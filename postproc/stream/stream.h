@@ -8,7 +8,7 @@
  *             (walk.c, calls.c, requests.c)
  *     match   each shard takes the sends addressed to it and pairs them with its receives (match.c), and joins the
  *             parts of the communicators that it owns (collective.c)
- *     classify  each shard learns what its calls waited for (classify.c)
+ *     classify  each shard learns what its calls waited for (wait_states.c)
  *     keep    the sweep (sweep.c), and at the same time what a visitor does: packing the .mpix (export.c)
  *
  * What a shard does in a phase touches only its own things and what other shards have left for it in the phase before.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "postproc/stream/defects.h"
-#include "postproc/stream/waits.h"
+#include "postproc/stream/wait_sums.h"
 
 #define TIME_WINDOWS 100
 
