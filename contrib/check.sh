@@ -270,7 +270,7 @@ only_printed() {
 }
 
 source_checks() {
-	echo 1..10
+	echo 1..11
 	claim 1 "the shell scripts are clean" clean_shell_scripts
 	claim 2 "C files are laid out by clang-format" laid_out
 	claim 3 "comments and pages end before column 120" "$REPO/contrib/check_columns.py"
@@ -281,6 +281,7 @@ source_checks() {
 	claim 8 "every sentence that can be printed is in docs/sentences.txt" "$REPO/contrib/check_words.py"
 	claim 9 "a table of what was run is only printed, also when nothing was" only_printed
 	claim 10 "every release names the acquire that is its partner" "$REPO/contrib/check_partners.py"
+	claim 11 "no two libraries define one name" "$REPO/contrib/check_names.sh" "$BUILD"
 }
 
 # What cannot be built is said when its tests are to run.
