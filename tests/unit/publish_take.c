@@ -213,9 +213,12 @@ Test(publish_take, alerts_are_for_those_who_take_them_and_once)
 	}
 	snprintf(name, sizeof(name), "alert-%s-u%u-2.alert.json", day, (unsigned)geteuid());
 	make(name, "{}");
+	snprintf(name, sizeof(name), "alert-%s-u%u-3.alert.json", day, (unsigned)geteuid());
+	make(name, "{\"schema\":\"mpitrace/alert/1\",\"id\":\"y\",\"since\":\"2400-01-01T00:00:00Z\","
+		   "\"time\":\"2400-01-01T00:00:00Z\"}");
 	take(false, false);
-	cr_expect(waiting(0) == 0 && waiting(1) == 1, "of a step there is one");
-	cr_expect(counts.added == 1 && counts.known == 1 && counts.refused == 1);
+	cr_expect(waiting(0) == 0 && waiting(1) == 1, "of a step there is one, and none of a time to come");
+	cr_expect(counts.added == 1 && counts.known == 1 && counts.refused == 2);
 }
 
 Test(publish_take, a_place_that_is_not_there_is_said_and_nothing_is_begun)
