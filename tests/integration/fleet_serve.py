@@ -93,6 +93,18 @@ def metrics(t, place, db):
         t.check('which fire when they should', run.returncode == 0, run)
 
 
+def made_up(t, place):
+    """Issues that no analysis has, which anybody may write into records, are one series."""
+    db = place + '/made-up.db'
+    record = json.loads(open(place + '/year.ndjson').readline())
+    issues = ['load_imbalance', *('made up %d' % i for i in range(300))]
+    fleet('ingest', '-', '--db', db, input='\n'.join(json.dumps(dict(record, id=i, core_hours=9, issues=[{'issue': i, 'severity': 'high', 'loss_core_hours': 2}])) for i in issues))
+    s = Server(db)
+    text = s.get('metrics')[1]
+    s.end()
+    t.equal('issues that there are none of are one series', sorted(re.findall(r'^mpitrace_fleet_lost_core_hours\{issue="(.*)"\} (.*)', text, re.M)), [('(others)', '600'), ('load_imbalance', '2')])
+
+
 def pages(t, place, db):
     fleet('report', '--db', db, '-o', place + '/out', '--days', '3', '--jobs', '30')
     s = Server(db)
@@ -318,6 +330,7 @@ def main():
         fleet('ingest', place + '/year.ndjson', '--db', db)
         pages(t, place, db)
         metrics(t, place, db)
+        made_up(t, place)
         privacy(t, place, db)
         leads(t, place, db)
         hashed(t, place)
