@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define PATIENCE_MS 60000
+#define GO_ON_MS 5000	       /* so often whoever waits does something else */
 #define BYTES_MOST (64u << 20) /* of sacct's answer */
 #define SEPARATOR '\x1f'
 #define NAME_BYTES_MOST 120u /* a record has room for them: RECORD_BYTES_MADE */
@@ -79,15 +80,20 @@ static void run(int to, char *const *words)
 	_exit(127);
 }
 
-static int read_all(int fd, struct buf *to)
+static int read_all(int fd, const struct account_wait *wait, struct buf *to)
 {
 	int64_t until = now_ms() + PATIENCE_MS;
 	for (;;) {
 		struct pollfd p = {fd, POLLIN, 0};
 		int64_t left = until - now_ms();
-		int got = left > 0 ? poll(&p, 1, (int)left) : 0;
+		int got = left > 0 ? poll(&p, 1, (int)(left < GO_ON_MS ? left : GO_ON_MS)) : 0;
 		if (got < 0 && errno == EINTR)
 			continue;
+		if (got == 0 && left > GO_ON_MS) {
+			if (wait != NULL)
+				wait->go_on(wait->context);
+			continue;
+		}
 		if (got <= 0)
 			return got < 0 ? -errno : -ETIMEDOUT;
 		uint8_t *room = buf_reserve(to, 65536);
@@ -102,7 +108,8 @@ static int read_all(int fd, struct buf *to)
 	}
 }
 
-static int ask(const char *jobs, const char *columns, bool jobs_only, struct buf *ret_text, struct error *e)
+static int ask(const char *jobs, const char *columns, bool jobs_only, const struct account_wait *wait,
+	       struct buf *ret_text, struct error *e)
 {
 	char format[512], separator[] = {'-', '-', 'd', 'e', 'l', 'i', 'm', 'i', 't', 'e', 'r', '=', SEPARATOR, '\0'};
 	char *words[] = {"sacct",   "-a", "-L",	  "-D", "-n",	      "-P",
@@ -116,7 +123,7 @@ static int ask(const char *jobs, const char *columns, bool jobs_only, struct buf
 	if (pid == 0)
 		run(ends[1], words);
 	close(ends[1]);
-	int rc = pid > 0 ? read_all(ends[0], ret_text) : -errno;
+	int rc = pid > 0 ? read_all(ends[0], wait, ret_text) : -errno;
 	close(ends[0]);
 	if (pid > 0 && rc < 0)
 		kill(pid, SIGKILL);
@@ -170,7 +177,8 @@ static bool join_ids(const char *const *jobs, size_t n, struct buf *to)
 	return any && !buf_failed(to);
 }
 
-int account_ask(const char *const *jobs, size_t n, struct account **ret_a, struct error *e)
+int account_ask(const char *const *jobs, size_t n, const struct account_wait *wait, struct account **ret_a,
+		struct error *e)
 {
 	_cleanup_buf_ struct buf ids = {0}, columns = {0};
 	struct account *a = calloc(1, sizeof(*a));
@@ -180,9 +188,9 @@ int account_ask(const char *const *jobs, size_t n, struct account **ret_a, struc
 		buf_printf(&columns, "%s%s", i > 0 ? "," : "", column_of(i));
 	buf_u8(&columns, 0);
 	if (rc == 0 && any)
-		rc = ask((const char *)ids.data, (const char *)columns.data, false, &a->text, e);
+		rc = ask((const char *)ids.data, (const char *)columns.data, false, wait, &a->text, e);
 	if (rc == 0 && any)
-		rc = ask((const char *)ids.data, "JobIDRaw,JobName", true, &a->names, e);
+		rc = ask((const char *)ids.data, "JobIDRaw,JobName", true, wait, &a->names, e);
 	if (rc == 0 && any &&
 	    (split((char *)a->text.data, COLUMNS, a, false) < 0 || split((char *)a->names.data, 2, a, true) < 0))
 		rc = fail(e, -ENOMEM, "out of memory");

@@ -10,9 +10,16 @@
 
 struct account;
 
-/* Ask sacct of n jobs, by their numbers; what is no number is passed over. 0, or -errno with text: there is no sacct,
- * or it does not answer within a minute. */
-int account_ask(const char *const *jobs, size_t n, struct account **ret_a, struct error *e);
+/* What is done each few seconds while sacct is waited for. */
+struct account_wait {
+	void (*go_on)(void *context);
+	void *context;
+};
+
+/* Ask sacct of n jobs, by their numbers; what is no number is passed over. wait: or NULL. 0, or -errno with text: there
+ * is no sacct, or it does not answer within a minute (-ETIMEDOUT). */
+int account_ask(const char *const *jobs, size_t n, const struct account_wait *wait, struct account **ret_a,
+		struct error *e);
 /* NULL is fine. */
 void account_free(struct account *a);
 

@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#define NAME_MOST 512u /* bytes of a name that a reader takes */
+#define NAME_MOST 512u	 /* bytes of a name that a reader takes */
+#define FUTURE_S 86400.0 /* clocks and time zones differ by no more */
 
 /* How much of it; the first row that fits is taken. */
 static const struct amount {
@@ -149,6 +151,8 @@ const char *alert_of(const cJSON *json, struct alert *ret_a)
 	a.time = record_time(json_text(json, "time", ""));
 	if (isnan(a.since) || isnan(a.time) || a.since > a.time)
 		return "does not say when it was";
+	if (a.time > (double)time(NULL) + FUTURE_S)
+		return "is of a time to come";
 	*ret_a = a;
 	return NULL;
 }

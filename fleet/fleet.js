@@ -83,9 +83,9 @@
 	};
 	const shown_rows = table => [...table.tBodies[0].rows].filter(row => !row.hidden);
 	const columns = table => heads(table).flatMap((head, at) => (head.classList.contains("pic") ? [] : [{ name: text(head), at }]));
-	/* RFC 4180; a text that a spreadsheet would reckon with is kept from it. */
+	/* RFC 4180; a text that a spreadsheet would reckon with is kept from it, also by the wide signs of East Asia. */
 	const quoted = x => {
-		const s = x === null ? "" : typeof x === "number" ? String(x) : x.replace(/(^|[,;"])(?=[=+\-@])/g, "$1'");
+		const s = x === null ? "" : typeof x === "number" ? String(x) : x.replace(/(^|[,;"])(?=[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])/g, "$1'");
 		return /[",\r\n]/.test(s) ? '"' + s.replaceAll('"', '""') + '"' : s;
 	};
 	const csv = table => {

@@ -21,6 +21,11 @@ static double bounded(double value, double least, double most, double fallback)
 	return value >= least && value <= most ? value : fallback;
 }
 
+static bool is_in_doubt(const char *text, double latest)
+{
+	return *text != '\0' && !(record_time(text) <= latest);
+}
+
 /* What cannot be of the times of a job that has ended, or NULL. */
 static const char *doubt_of(const struct fleet_job *j)
 {
@@ -31,7 +36,14 @@ static const char *doubt_of(const struct fleet_job *j)
 		return "began before there was an mpitrace";
 	if (j->start > latest)
 		return "begins in the future";
-	return j->start + j->elapsed_s > latest ? "ends in the future" : NULL;
+	if (j->start + j->elapsed_s > latest)
+		return "ends in the future";
+#define IN_DOUBT(name, kind, of, column) \
+	if (FIELD_##kind == FIELD_TIME && is_in_doubt(json_text(j->record, #name, ""), latest)) \
+		return "says a time that cannot be: " #name;
+	RECORD_FIELDS_ADDED(IN_DOUBT)
+#undef IN_DOUBT
+	return NULL;
 }
 
 /* The first issue that is worth a look, as in the report. */

@@ -4,6 +4,7 @@
 #include "fleet/alerts.h"
 
 #include "base/utf8.h"
+#include "format/issues.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static const struct metric {
 	{"mpitrace_fleet_hung_core_hours", "Core-hours after the last progress of any rank, by how the steps ended.",
 	 "SELECT outcome AS state, total(hung) FROM outcomes GROUP BY outcome HAVING total(jobs)>0"},
 	{"mpitrace_fleet_lost_core_hours", "Core-hours that the first issue of each step cost.",
-	 "SELECT n.name AS issue, total(c.loss) FROM causes c JOIN names n ON n.id=c.issue WHERE c.issue>0 GROUP BY c.issue"},
+	 "SELECT known_issue(n.name) AS issue, total(c.loss) FROM causes c JOIN names n ON n.id=c.issue WHERE c.issue>0 GROUP BY 1"},
 	{"mpitrace_fleet_week_core_hours", "Core-hours of steps that began in the last seven days.",
 	 "SELECT total(core_hours) FROM jobs WHERE start>=strftime('%s','now')-7*86400"},
 	{"mpitrace_fleet_week_not_known_core_hours", "Of them, those of which it is not known how they were spent: in neither of the next two.",
@@ -58,6 +59,14 @@ static const struct metric {
 	{"mpitrace_fleet_last_job_start_seconds", "When the last step with a record began.", "SELECT max(start) FROM jobs HAVING max(start)>0"},
 };
 /* clang-format on */
+
+/* known_issue(NAME): anybody may have made one up, and each was a series. */
+static void known_issue(sqlite3_context *c, int n, sqlite3_value **values)
+{
+	(void)n;
+	const char *name = (const char *)sqlite3_value_text(values[0]);
+	sqlite3_result_text(c, name != NULL && issue_row(name) != NULL ? name : "(others)", -1, SQLITE_TRANSIENT);
+}
 
 /* As OpenMetrics escapes it. */
 static void put_label(FILE *out, const char *text)
@@ -100,6 +109,9 @@ static int put_metric(struct fleet *f, const struct metric *m, FILE *out, struct
 
 int fleet_metrics(struct fleet *f, FILE *out, struct error *e)
 {
+	int how = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
+	if (sqlite3_create_function(f->db, "known_issue", 1, how, NULL, known_issue, NULL, NULL) != SQLITE_OK)
+		return fleet_fail(f, e);
 	int rc = fleet_run(f, "BEGIN", e);
 	if (rc < 0)
 		return rc;

@@ -431,6 +431,14 @@ static const char node_programs[] =
 	" e.change_p, e.programs AS slow_for_programs, e.others AS not_for_programs"
 	" FROM node_effects e JOIN names n ON n.id=e.node;";
 
+/* What anybody was shown of a week (fleet/page_public.c), of at least so many users each; code: a program, or '' for
+ * others. No job or user can be told from it, also when theirs go. */
+static const char public_weeks[] =
+	"CREATE TABLE public_weeks(week INTEGER NOT NULL, code TEXT NOT NULL, least INTEGER NOT NULL, jobs REAL NOT "
+	"NULL,"
+	" core_hours REAL NOT NULL, useful REAL NOT NULL, mpi REAL NOT NULL, wait REAL NOT NULL, loss REAL NOT NULL,"
+	" not_known REAL NOT NULL, PRIMARY KEY(week, code)) WITHOUT ROWID;";
+
 const struct fleet_migration fleet_migrations[] = {
 	{{tables, sums_of, results, views}},
 	{{node_costs}},
@@ -453,6 +461,7 @@ const struct fleet_migration fleet_migrations[] = {
 	{{changes_with}},
 	{{links_since}},
 	{{node_programs}},
+	{{public_weeks}},
 };
 
 const int fleet_version = (int)(sizeof(fleet_migrations) / sizeof(fleet_migrations[0]));

@@ -1,7 +1,9 @@
 /* page_public.c - figures of a machine for anybody: no user, account, node or job is named, and each number is of at
  * least r->public_least users in one week (k-anonymity; Sweeney, IJUFKS 10, 2002). A program that fewer ran in a week
  * is among that week's others; if these were fewer, programs with least core-hours join them; a week that fewer had in
- * all is not there, nor one that has not ended. A record that comes later changes its week. */
+ * all is not there. A week stays as it was first written: what a record changed that came later would be the difference
+ * between two pages, and one user's alone. So it waits for the end of the week behind it, when jobs that ran on have
+ * left theirs. Where more users are wanted, weeks that were written for fewer are not there. */
 #include "fleet/page.h"
 
 #include <errno.h>
@@ -17,12 +19,14 @@
 	" FROM public_days p LEFT JOIN public_cells c ON c.week=p.week AND c.code=p.code WHERE c.code IS NULL" \
 	" GROUP BY p.week HAVING count(DISTINCT p.user)"
 
+/* What is written is kept before it is shown, by one at a time. */
 static const char make_cells[] =
+	"COMMIT; BEGIN IMMEDIATE;"
 	"DROP TABLE IF EXISTS temp.public_days; DROP TABLE IF EXISTS temp.public_cells;"
-	"DROP TABLE IF EXISTS temp.public_sums;"
+	"DROP VIEW IF EXISTS temp.public_sums;"
 	"CREATE TEMP TABLE public_days AS SELECT d.day/7 AS week, " CODE " AS code, d.user AS user, " SUMS_OF_DAYS
-	" FROM days d JOIN names n ON n.id=d.program WHERE d.jobs>0 AND d.day/7<(SELECT (max(day)+1)/7 FROM day_sums)"
-	" GROUP BY 1, 2, 3;"
+	" FROM days d JOIN names n ON n.id=d.program WHERE d.jobs>0 AND d.day/7+1<(SELECT max(day)/7 FROM day_sums)"
+	" AND d.day/7 NOT IN (SELECT week FROM public_weeks) GROUP BY 1, 2, 3;"
 	"CREATE TEMP TABLE public_cells AS SELECT week, code, total(core_hours) AS hours FROM public_days"
 	" WHERE code<>'' GROUP BY 1, 2 HAVING count(*)>=%u;";
 
@@ -31,15 +35,19 @@ static const char join_others[] =
 	"DELETE FROM public_cells WHERE rowid IN (SELECT rowid FROM (SELECT c.rowid AS rowid, min(c.hours) FROM"
 	" public_cells c WHERE c.week IN (SELECT p.week" OTHERS "<%u) GROUP BY c.week));";
 
-static const char make_sums[] =
-	"CREATE TEMP TABLE public_sums AS SELECT d.week AS week, ifnull(c.code, '') AS code, " SUMS_OF_DAYS
+static const char keep_sums[] =
+	"INSERT INTO public_weeks SELECT d.week, ifnull(c.code, ''), %u, " SUMS_OF_DAYS
 	" FROM public_days d LEFT JOIN public_cells c ON c.week=d.week AND c.code=d.code WHERE c.code IS NOT NULL"
-	" OR d.week IN (SELECT p.week" OTHERS ">=%u) GROUP BY 1, 2;";
+	" OR d.week IN (SELECT p.week" OTHERS ">=%u) GROUP BY 1, 2";
+
+static const char show_sums[] =
+	"CREATE TEMP VIEW public_sums AS SELECT * FROM public_weeks WHERE least>=%u; COMMIT; BEGIN";
 
 static int run(struct site *s, const char *sql)
 {
+	unsigned k = s->r->public_least;
 	char text[1600];
-	if (snprintf(text, sizeof(text), sql, s->r->public_least) >= (int)sizeof(text))
+	if (snprintf(text, sizeof(text), sql, k, k) >= (int)sizeof(text))
 		return fail(s->e, -E2BIG, "too long a question");
 	return fleet_run(s->f, text, s->e);
 }
@@ -50,7 +58,8 @@ int public_begin(struct site *s)
 	do
 		rc = rc == 0 ? run(s, join_others) : rc;
 	while (rc == 0 && sqlite3_changes(s->f->db) > 0);
-	return rc == 0 ? run(s, make_sums) : rc;
+	rc = rc == 0 ? run(s, keep_sums) : rc;
+	return rc == 0 ? run(s, show_sums) : rc;
 }
 
 const char public_figures[] =
@@ -86,7 +95,8 @@ static void put_masthead(struct fleet_page *g, const struct sums *s)
 		put(&g->p, "There are too few users for figures that name nobody.</h1>\n");
 	put(&g->p,
 	    "<p class=\"cause\">Each number is of at least %u users in one week. Programs that fewer ran are among the "
-	    "others of their week; weeks that fewer had are left out.</p>\n",
+	    "others of their week; weeks that fewer had are left out. A week is there "
+	    "when the next one has ended, and stays as it was written.</p>\n",
 	    g->site->r->public_least);
 	if (known_of(s) > 0)
 		put_not_known(g, s);

@@ -10,6 +10,7 @@
 #include "fleet/report.h"
 #include "fleet/user.h"
 #include "reports/web/programs.h"
+#include "reports/web/request.h"
 #include "reports/web/web.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define NAMES_MAX 64
@@ -26,7 +28,7 @@
 #define ESTIMATE_REST 9 /* times as long as the last one took: a tenth of a processor, however many jobs there are */
 
 struct serving {
-	const char *db, *user, *token_file, *user_header, *site_key, *leads;
+	const char *db, *user, *token_file, *token, *user_header, *site_key, *leads;
 	const char *hosts[NAMES_MAX + 1], *all[NAMES_MAX + 1]; /* all: users who may see all */
 	size_t nhosts, nall;
 	uint16_t port;
@@ -128,13 +130,30 @@ static int make(struct serving *s, const struct asking *who, const char *name, s
 	return 0;
 }
 
-/* For who knows the secret, asks without the proxy, and so without a name; or may see all. */
+/* "Authorization: Bearer TOKEN". */
+static bool bears_token(const struct serving *s, const struct web_request *r)
+{
+	static const char scheme[] = "Bearer ";
+	const char *said = web_header(r, "Authorization");
+	char path[WEB_TOKEN_CHARS + 8];
+	if (said == NULL || strncasecmp(said, scheme, sizeof(scheme) - 1) != 0)
+		return false;
+	int n = snprintf(path, sizeof(path), "/%s/", said + sizeof(scheme) - 1);
+	const char *rest = n < (int)sizeof(path) ? behind_token(path, s->token) : NULL;
+	return rest != NULL && *rest == '\0';
+}
+
+/* Behind a proxy for who may see all, and for who asks without it, and knows the secret. That it is in the path is no
+ * sign of that: the proxy puts it into everybody's, and whoever asks it can have the name left out of what it hands on
+ * ("Connection: X-Remote-User"). */
 static bool may_have_metrics(const struct serving *s, const struct web_request *r)
 {
 	if (s->user_header == NULL)
 		return s->user == NULL;
 	const char *name = web_header(r, s->user_header);
-	return name == NULL || (web_header_times(r, s->user_header) == 1 && sees_all(s, name));
+	if (name == NULL)
+		return bears_token(s, r);
+	return web_header_times(r, s->user_header) == 1 && sees_all(s, name);
 }
 
 static void give_metrics(struct serving *s, const struct web_request *r, struct web_answer *ret_answer)
@@ -320,18 +339,18 @@ static int parse(struct serving *s, int argc, char **argv)
 	return 0;
 }
 
-static int run(struct serving *s, const char *token)
+static int run(struct serving *s)
 {
 	struct web *w;
 	struct error e;
 	pthread_t judge;
-	struct web_options o = {.port = s->port, .token = token, .hosts = s->hosts, .handler = answer, .context = s};
+	struct web_options o = {.port = s->port, .token = s->token, .hosts = s->hosts, .handler = answer, .context = s};
 	if (web_start(&o, &w, &e) < 0)
 		return complain(&e);
 	if (s->token_file != NULL)
 		printf("http://127.0.0.1:%u/\n", web_port(w));
 	else
-		printf("http://127.0.0.1:%u/%s/\n", web_port(w), token);
+		printf("http://127.0.0.1:%u/%s/\n", web_port(w), s->token);
 	fflush(stdout);
 	fprintf(stderr, "%s Ctrl-C ends.\n",
 		s->token_file != NULL ? "Append the first part of the token's file and a slash to its address."
@@ -360,7 +379,8 @@ static int serve(int argc, char **argv)
 	estimate_at_first(&s);
 	if (fleet_open(s.db, FLEET_READ, &s.f, &e) < 0)
 		return complain(&e);
-	return run(&s, token);
+	s.token = token;
+	return run(&s);
 }
 
 const struct command cmd_fleet = {"fleet", serve, FLEET_SUMMARY, FLEET_USAGE};

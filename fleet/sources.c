@@ -37,7 +37,8 @@ struct walk {
 	const struct source_taker *t;
 	uint64_t unread;
 	VEC(struct pending) pending;
-	bool said_account, flat; /* flat: all may write in the directory, and whatever is below it is anybody's */
+	bool said_account, no_answer; /* of sacct */
+	bool flat;		      /* all may write in the directory, and whatever is below it is anybody's */
 	const struct source_removal *removal; /* NULL: nothing is removed */
 	struct error *e;
 };
@@ -85,7 +86,18 @@ static void pending_done(struct walk *w)
 	vec_done(&w->pending);
 }
 
-/* NULL: it cannot be asked, which is said once. */
+static void tell(struct walk *w, enum source_asking how)
+{
+	if (w->t->asking != NULL)
+		w->t->asking(w->t->context, how);
+}
+
+static void go_on(void *context)
+{
+	tell(context, ASKING_GOES_ON);
+}
+
+/* NULL: it cannot be asked, which is said once. Who did not answer at all is not waited for again. */
 static struct account *ask_account(struct walk *w)
 {
 	const char *jobs[ACCOUNT_JOBS_MAX];
@@ -94,7 +106,13 @@ static struct account *ask_account(struct walk *w)
 	size_t n = 0;
 	for (size_t i = 0; i < w->pending.n; i++)
 		jobs[n++] = json_text(w->pending.at[i].record, "job_id", "");
-	if (account_ask(jobs, n, &a, &e) < 0 && !w->said_account && w->t->say != NULL) {
+	if (w->no_answer)
+		return NULL;
+	tell(w, ASKING_BEGINS);
+	int rc = account_ask(jobs, n, &(struct account_wait){go_on, w}, &a, &e);
+	tell(w, ASKING_ENDS);
+	w->no_answer = rc == -ETIMEDOUT;
+	if (rc < 0 && !w->said_account && w->t->say != NULL) {
 		w->said_account = true;
 		w->t->say(w->t->context, e.text);
 	}
@@ -335,6 +353,8 @@ static int visit(struct walk *w, const FTSENT *x)
 		(*w->t->had_no_room)++;
 	if (ends_with(x->fts_name, OUTBOX_ALERT_SUFFIX))
 		return w->t->alert != NULL ? take_alert(w, x) : 0;
+	if (w->t->take == NULL)
+		return 0;
 	if (ends_with(x->fts_name, OUTBOX_SUFFIX))
 		return w->t->skip != NULL && w->t->skip(w->t->context, x->fts_statp) ? 0 : take_file(w, x->fts_path);
 	return strcmp(x->fts_name, "job.mpix") == 0 ? take_trace(w, x->fts_path) : 0;

@@ -11,8 +11,11 @@
 typedef int (*source_take)(void *context, const char *text, size_t len_bytes, const char *where, const char *owner,
 			   struct error *e);
 
+/* A question to sacct, which may take a minute: before it, each few seconds of it, behind it. */
+enum source_asking { ASKING_BEGINS, ASKING_GOES_ON, ASKING_ENDS };
+
 struct source_taker {
-	source_take take;
+	source_take take;				    /* NULL: alerts alone */
 	source_take alert;				    /* takes an alert of an outbox; may be NULL */
 	bool (*skip)(void *context, const struct stat *st); /* is a file of an outbox known already? May be NULL */
 	void *context;
@@ -23,8 +26,9 @@ struct source_taker {
 	bool account;	       /* join what sacct knows (fleet/account.h): */
 	uint64_t *waiting;     /* records of an outbox that Slurm's account is not complete for; they are taken when it
 			    * is, or they are SOURCE_WAIT_S old */
-	void (*waits)(void *context, const char *path); /* the file of each; both may be NULL */
-	const char *version;				/* of mpitrace, in records made of traces */
+	void (*waits)(void *context, const char *path);	       /* the file of each; both may be NULL */
+	void (*asking)(void *context, enum source_asking how); /* may be NULL */
+	const char *version;				       /* of mpitrace, in records made of traces */
 };
 
 /* All records at path: a directory with all below it (*.job.json, job.mpix; links and other file systems' devices are

@@ -80,14 +80,30 @@ const struct command *command_find(const char *name)
 
 /* ---- one round ---- */
 
+static void announce(struct publisher *p, bool last, bool failed)
+{
+	pthread_mutex_lock(&p->lock);
+	p->rounds += !last;
+	p->last |= last;
+	p->failed |= failed;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void send_taken(void *context)
+{
+	announce(context, false, false);
+}
+
 static int take_all(struct publisher *p, bool dry, struct error *e)
 {
+	struct take_how how = {dry, p->o->account, send_taken, p};
 	int rc = 0;
 	p->taken = (struct take_counts){0};
 	for (int i = 0; i < p->o->npaths && rc == 0; i++)
-		rc = publish_take(&p->s, &p->all, p->o->paths[i], dry, &p->seen, p->o->account, &p->taken, e);
+		rc = publish_take(&p->s, &p->all, p->o->paths[i], &how, &p->seen, &p->taken, e);
 	if (p->o->npaths == 0)
-		rc = publish_take(&p->s, &p->all, p->outbox, dry, &p->seen, p->o->account, &p->taken, e);
+		rc = publish_take(&p->s, &p->all, p->outbox, &how, &p->seen, &p->taken, e);
 	p->ever.added += p->taken.added;
 	p->ever.refused += p->taken.refused;
 	return rc;
@@ -113,16 +129,6 @@ static bool wait_for_round(struct publisher *p, unsigned *done)
 	*done = p->rounds;
 	pthread_mutex_unlock(&p->lock);
 	return more;
-}
-
-static void announce(struct publisher *p, bool last, bool failed)
-{
-	pthread_mutex_lock(&p->lock);
-	p->rounds += !last;
-	p->last |= last;
-	p->failed |= failed;
-	pthread_cond_broadcast(&p->changed);
-	pthread_mutex_unlock(&p->lock);
 }
 
 static bool has_failed(struct publisher *p)

@@ -22,8 +22,11 @@ struct taking {
 	const struct destinations *all;
 	struct take_counts *counts;
 	struct seen *seen;
+	const struct take_how *how;
+	const char *path;
 	unsigned said, pending;
-	bool dry, account;
+	int rc; /* of what was done while sacct was asked */
+	struct error e;
 };
 
 static void say(void *context, const char *text)
@@ -52,6 +55,10 @@ static int accept_record(void *context, const char *text, size_t len, const char
 {
 	struct taking *t = context;
 	const char *why = NULL;
+	if (t->rc < 0) {
+		*e = t->e;
+		return t->rc;
+	}
 	int rc = state_take(t->s, t->all, text, len, owner, t->counts, &why, e);
 	return taken(t, rc, why, where, e);
 }
@@ -68,7 +75,8 @@ static int take_alert(void *context, const char *text, size_t len, const char *w
 static bool is_seen(void *context, const struct stat *st)
 {
 	struct taking *t = context;
-	bool may_wait = t->account && st->st_mtime > time(NULL) - 2 * SOURCE_WAIT_S; /* for what Slurm's account says */
+	/* For what Slurm's account says. */
+	bool may_wait = t->how->account && st->st_mtime > time(NULL) - 2 * SOURCE_WAIT_S;
 	return !may_wait && seen_before(t->seen, st);
 }
 
@@ -107,10 +115,40 @@ static void stamp(const char *path, const struct timespec *began)
 		close(dir);
 }
 
-int publish_take(struct state *s, const struct destinations *all, const char *path, bool dry, struct seen *seen,
-		 bool account, struct take_counts *counts, struct error *e)
+static void begin_turn(struct taking *t)
 {
-	struct taking t = {.s = s, .all = all, .counts = counts, .seen = seen, .dry = dry, .account = account};
+	state_turn_begin();
+	if (t->rc == 0)
+		t->rc = fleet_run(&t->s->f, "BEGIN IMMEDIATE", &t->e);
+}
+
+static void end_turn(struct taking *t)
+{
+	if (t->rc == 0)
+		t->rc = fleet_run(&t->s->f, "COMMIT", &t->e);
+	state_turn_end();
+	if (t->how->taken != NULL)
+		t->how->taken(t->how->context);
+}
+
+/* Sacct may keep us for a minute: what was taken goes out meanwhile, and alerts do not wait. */
+static void asking(void *context, enum source_asking how)
+{
+	struct taking *t = context;
+	struct source_taker alerts = {.alert = take_alert, .skip = is_seen, .context = t};
+	uint64_t unread = 0;
+	if (how != ASKING_BEGINS)
+		begin_turn(t);
+	if (how == ASKING_GOES_ON && t->rc == 0)
+		t->rc = source_each(t->path, &alerts, &unread, &t->e);
+	if (how != ASKING_ENDS)
+		end_turn(t);
+}
+
+int publish_take(struct state *s, const struct destinations *all, const char *path, const struct take_how *how,
+		 struct seen *seen, struct take_counts *counts, struct error *e)
+{
+	struct taking t = {.s = s, .all = all, .counts = counts, .seen = seen, .how = how, .path = path};
 	uint64_t unread = 0, later = 0;
 	struct source_taker taker = {.take = accept_record,
 				     .alert = take_alert,
@@ -119,14 +157,19 @@ int publish_take(struct state *s, const struct destinations *all, const char *pa
 				     .context = &t,
 				     .version = MPITRACE_VERSION,
 				     .later = &later,
-				     .account = account};
+				     .account = how->account,
+				     .asking = how->dry ? NULL : asking};
 	struct timespec began;
 	clock_gettime(CLOCK_REALTIME, &began);
-	began.tv_sec -= account ? SOURCE_WAIT_S : 0; /* what is younger may wait */
+	began.tv_sec -= how->account ? SOURCE_WAIT_S : 0; /* what is younger may wait */
 	int rc = fleet_run(&s->f, "BEGIN IMMEDIATE", e);
 	if (rc < 0)
 		return rc;
 	rc = source_each(path, &taker, &unread, e);
+	if (rc == 0 && t.rc < 0) {
+		rc = t.rc;
+		*e = t.e;
+	}
 	if (rc == 0)
 		rc = fleet_run(&s->f, "COMMIT", e);
 	if (rc < 0)
@@ -136,7 +179,7 @@ int publish_take(struct state *s, const struct destinations *all, const char *pa
 	counts->refused += unread;
 	if (unread > 0) /* one of them may be readable by then, and is not stamped away */
 		seen_done(seen);
-	if (rc == 0 && later == 0 && !dry)
+	if (rc == 0 && later == 0 && !how->dry)
 		stamp(path, &began);
 	return rc;
 }

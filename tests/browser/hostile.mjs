@@ -43,6 +43,7 @@ const OTHERS = [
   '%s%n%x${pwned()}{{constructor.constructor("pwned()")()}}',
   '../../../../etc/passwd',
   '=HYPERLINK("//example.org","x")',
+  '\uff1dHYPERLINK("//example.org","x")',
   '\ud83d\udca9'.repeat(300),
   '   ',
 ];

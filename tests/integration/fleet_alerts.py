@@ -162,6 +162,33 @@ def at_a_webhook(t, place):
     t.check('who is forgotten is not known any more', len(server.bodies) > 2, server.bodies)
 
 
+def while_sacct_is_silent(t, place):
+    """slurmdbd is away: a question to sacct takes its minute, and neither alerts nor destinations wait for it."""
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Hook)
+    server.bodies = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    site = Site(place, 'silent', {'type': 'webhook', 'url': 'http://127.0.0.1:%d/' % server.server_port, 'gzip': 'no'})
+    asked = site.place + '/asked'
+    with open(site.place + '/sacct', 'w') as f:
+        f.write('#!/bin/sh\necho >>%s\nexec sleep 90\n' % asked)
+    os.chmod(site.place + '/sacct', 0o755)
+    a, b = records(2)
+    site.leave(a)
+    run = subprocess.Popen(site.words('--sacct', '--follow'), env={**os.environ, 'PATH': site.place + ':' + os.environ['PATH']}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 120
+    while not os.path.exists(asked) and time.monotonic() < until:
+        time.sleep(0.1)
+    leave(site, alert_of(b))
+    left = time.monotonic()
+    while not server.bodies and time.monotonic() < left + 45:
+        time.sleep(0.1)
+    took = time.monotonic() - left
+    run.terminate()
+    run.kill()
+    run.wait()
+    t.check('an alert is at its webhook within half a minute, also while sacct does not answer', took < 30 and [x['id'] for x in server.bodies[0]['alerts']] == [b['id']], (took, server.bodies))
+
+
 def main():
     t = Tests()
     with tempfile.TemporaryDirectory() as place:
@@ -169,6 +196,7 @@ def main():
         in_the_database(t, place)
         of_whom(t, place)
         at_a_webhook(t, place)
+        while_sacct_is_silent(t, place)
     t.end()
 
 

@@ -46,7 +46,7 @@ def half(of, days=('2025-03-03', '2025-03-12', '2025-03-20')):
         for u in range(USERS):
             out += [job(of, 'a', day, 'u%d' % u, '/opt/half', 10, (1, 0, 0)), job(of, 'b', day, 'u%d' % u, '/opt/half', 10, None),
                     job(of, 'c', day, 'u%d' % u, '/opt/nothing', 4, None), job(of, 'd', day, 'u%d' % u, '/opt/all', 2, (0.5, 0.5, 0.25))]
-    return out + [job(of, 'e', '2025-03-31', 'u0', '/opt/all', 2, (0.5, 0.5, 0.25))]
+    return out + [job(of, 'e', '2025-04-03', 'u0', '/opt/all', 2, (0.5, 0.5, 0.25))]
 
 
 def plain(text):

@@ -113,9 +113,33 @@ def anybody(t, place, db):
     fleet('report', '--db', place + '/few.db', '--public', '5', '-o', out)
     got = [(r['program'], int(r['jobs'])) for r in csv.DictReader(io.StringIO(open(out + '/figures.csv', newline='').read()))]
     t.equal('one user beside five is no others of one', got, [('', 6)])
+    differing(t, place, records[0])
     for words in (('--public', '1'), ('--public', 'x'), ('--public', '5', '--user', 'user001')):
         t.equal('%s: wrong use' % (words,), fleet('report', '--db', db, '-o', out, *words).returncode, 2)
     shutil.rmtree(out)
+
+
+def differing(t, place, of):
+    """What lies between two pages of a week would be one user's: there is nothing."""
+    db, out = place + '/differing.db', place + '/public'
+    job = lambda i, user, day, **more: dict(of, id='d%d' % i, user=user, program='/a/x', start=day + 'T00:00:00Z', **more)
+
+    def shown(least, *records):
+        if records:
+            fleet('ingest', '-', '--db', db, input='\n'.join(map(json.dumps, records)))
+        run = fleet('report', '--db', db, '--public', str(least), '-o', out)
+        assert run.returncode == 0, run
+        return [(r['week'], r['program'], int(r['jobs'])) for r in json.load(open(out + '/figures.json'))]
+
+    first = [job(i, 'u%d' % i, '2025-03-0%d' % (i + 1)) for i in range(5)] + [job(5, 'u0', '2025-03-06'), job(6, 'u0', '2025-03-12')]
+    t.equal('no figures of a week before the one behind it has ended, when jobs that ran on have left records', shown(5, *first), [])
+    before = shown(5, job(7, 'u0', '2025-03-13'))
+    t.equal('then they are there', before, [('2025-02-27', 'x', 5)])
+    t.equal('a record that comes late is no difference between two pages', shown(5, job(8, 'u9', '2025-03-05')), before)
+    fleet('forget', '--user', 'u4', '--db', db)
+    t.equal('nor is a user who was forgotten', shown(5), before)
+    t.equal('of more users than that week was written for there is nothing', shown(6), [])
+    t.equal('and for fewer it is as it was', shown(2), before)
 
 
 def judged(t, db, truth):

@@ -93,6 +93,18 @@ def metrics(t, place, db):
         t.check('which fire when they should', run.returncode == 0, run)
 
 
+def made_up(t, place):
+    """Issues that no analysis has, which anybody may write into records, are one series."""
+    db = place + '/made-up.db'
+    record = json.loads(open(place + '/year.ndjson').readline())
+    issues = ['load_imbalance', *('made up %d' % i for i in range(300))]
+    fleet('ingest', '-', '--db', db, input='\n'.join(json.dumps(dict(record, id=i, core_hours=9, issues=[{'issue': i, 'severity': 'high', 'loss_core_hours': 2}])) for i in issues))
+    s = Server(db)
+    text = s.get('metrics')[1]
+    s.end()
+    t.equal('issues that there are none of are one series', sorted(re.findall(r'^mpitrace_fleet_lost_core_hours\{issue="(.*)"\} (.*)', text, re.M)), [('(others)', '600'), ('load_imbalance', '2')])
+
+
 def pages(t, place, db):
     fleet('report', '--db', db, '-o', place + '/out', '--days', '3', '--jobs', '30')
     s = Server(db)
@@ -166,8 +178,11 @@ def privacy(t, place, db):
     t.equal('with two names, nothing', s.get('', ('X-Remote-User', user), ('x-remote-user', 'admin'), base=base)[0], 403)
     t.equal('with a name and no secret, nothing', s.get('', ('X-Remote-User', 'admin'))[0], 404)
     t.equal('a name that is SQL is a name', s.get('', ('X-Remote-User', "x' or 1=1 --"), base=base)[0], 404)
-    t.equal('metrics are for who asks without the proxy, or may see all', [s.get('metrics', *h, base=base)[0] for h in ((), (('X-Remote-User', 'admin'),), (('X-Remote-User', user),), (('X-Remote-User', ''),))],
-            [200, 200, 403, 403])
+    asks = lambda *headers: s.get('metrics', *headers, base=base)[0]
+    bearer = lambda token: ('Authorization', 'Bearer ' + token)
+    t.equal('metrics are for who may see all', [asks(('X-Remote-User', u)) for u in ('admin', user, '')], [200, 403, 403])
+    t.equal('or asks without the proxy, and shows the secret', [asks(bearer(x)) for x in (TOKEN, TOKEN + '0', TOKEN[:-1] + 'x', TOKEN[:-1], '', TOKEN + '/')], [200] + [403] * 5)
+    t.equal('a proxy that was made to leave the name out gives nobody metrics', (asks(), asks(('Authorization', 'Basic ' + TOKEN)), asks(('X-Remote-User', user), bearer(TOKEN))), (403, 403, 403))
     t.equal('a user without jobs is told', s.get('', ('X-Remote-User', 'newcomer'), base=base)[1], 'There are no jobs of yours yet.\n')
     s.end()
     s = Server(db, '--token-file', token)
@@ -315,6 +330,7 @@ def main():
         fleet('ingest', place + '/year.ndjson', '--db', db)
         pages(t, place, db)
         metrics(t, place, db)
+        made_up(t, place)
         privacy(t, place, db)
         leads(t, place, db)
         hashed(t, place)

@@ -128,7 +128,7 @@ static struct account *asked(void)
 {
 	struct account *a = NULL;
 	struct error e = {""};
-	cr_assert_eq(account_ask((const char *const[]){"7"}, 1, &a, &e), 0, "%s", e.text);
+	cr_assert_eq(account_ask((const char *const[]){"7"}, 1, NULL, &a, &e), 0, "%s", e.text);
 	return a;
 }
 
@@ -184,7 +184,7 @@ Test(fleet_account, numbers_of_jobs_are_asked_for_and_nothing_else)
 	struct account *a = NULL;
 	struct error e = {""};
 	char text[2000] = "";
-	cr_assert_eq(account_ask(jobs, sizeof(jobs) / sizeof(jobs[0]), &a, &e), 0, "%s", e.text);
+	cr_assert_eq(account_ask(jobs, sizeof(jobs) / sizeof(jobs[0]), NULL, &a, &e), 0, "%s", e.text);
 	account_free(a);
 	FILE *in = fopen(path_of("asked"), "r");
 	text[fread(text, 1, sizeof(text) - 1, in)] = '\0';
@@ -204,7 +204,7 @@ Test(fleet_account, of_no_job_it_is_not_asked)
 	struct account *a = NULL;
 	struct error e = {""};
 	struct stat st;
-	cr_assert_eq(account_ask((const char *const[]){"x"}, 1, &a, &e), 0, "%s", e.text);
+	cr_assert_eq(account_ask((const char *const[]){"x"}, 1, NULL, &a, &e), 0, "%s", e.text);
 	account_free(a);
 	cr_assert_eq(stat(path_of("asked"), &st), 0);
 	cr_expect_eq(st.st_size, 0);
@@ -215,10 +215,10 @@ Test(fleet_account, one_that_fails_and_one_that_is_not_there_say_so)
 	struct account *a = NULL;
 	struct error e = {""};
 	write_file("sacct", "w", "#!/bin/sh\nexit 1\n");
-	cr_expect_eq(account_ask((const char *const[]){"7"}, 1, &a, &e), -EIO);
+	cr_expect_eq(account_ask((const char *const[]){"7"}, 1, NULL, &a, &e), -EIO);
 	cr_expect_not_null(strstr(e.text, "sacct -a"), "%s", e.text);
 	setenv("PATH", "/nowhere", 1);
-	cr_expect_eq(account_ask((const char *const[]){"7"}, 1, &a, &e), -ENOENT);
+	cr_expect_eq(account_ask((const char *const[]){"7"}, 1, NULL, &a, &e), -ENOENT);
 	cr_expect_not_null(strstr(e.text, "PATH"), "%s", e.text);
 }
 

@@ -275,7 +275,9 @@ Test(fleet_ingest, times_that_cannot_be_are_set_aside_until_a_later_record)
 		const char *more, *why; /* start: 0 and below: from now on */
 	} rows[] = {{1704067199, "", "began before there was an mpitrace"},
 		    {-86400 - 100, "", "begins in the future"},
-		    {-80000, ",\"elapsed_s\":6500", "ends in the future"}};
+		    {-80000, ",\"elapsed_s\":6500", "ends in the future"},
+		    {1704067200, ",\"end\":\"2400-01-01T00:00:00Z\"", "says a time that cannot be: end"},
+		    {1704067200, ",\"submit\":\"2026-02-30T00:00:00Z\"", "says a time that cannot be: submit"}};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		take(at(rows[i].start > 0 ? rows[i].start : time(NULL) - rows[i].start, rows[i].more));
 		cr_expect_eq(number("SELECT count(*) FROM set_aside"), 1);
@@ -288,16 +290,16 @@ Test(fleet_ingest, times_that_cannot_be_are_set_aside_until_a_later_record)
 	cr_expect_eq(number("SELECT length(CAST(start AS BLOB)) FROM set_aside"), 5, "and no byte behind it");
 	take(LONG_START);
 	cr_expect_eq(number("SELECT length(start) FROM set_aside"), 64);
-	cr_expect_eq(ingest_counts(g).doubtful, 5);
+	cr_expect_eq(ingest_counts(g).doubtful, 7);
 	take("{\"schema\":\"mpitrace/job/2\",\"id\":\"x\",\"user\":\"ann\",\"start\":\"never\"}");
-	cr_expect_eq(ingest_counts(g).doubtful, 6);
-	cr_expect_eq(ingest_counts(g).refused, 6);
+	cr_expect_eq(ingest_counts(g).doubtful, 8);
+	cr_expect_eq(ingest_counts(g).refused, 8);
 	cr_expect_eq(number("SELECT count(*) FROM jobs"), 0);
 	take(at(1704067200, ""));
 	cr_expect_eq(number("SELECT count(*) FROM jobs"), 1);
 	cr_expect_eq(number("SELECT count(*) FROM set_aside"), 0);
 	take(at(time(NULL) + 86000, ",\"elapsed_s\":100"));
-	cr_expect_eq(ingest_counts(g).doubtful, 6, "clocks differ by a day");
+	cr_expect_eq(ingest_counts(g).doubtful, 8, "clocks differ by a day");
 }
 
 Test(fleet_ingest, one_that_began_before_what_is_kept_comes_too_late)

@@ -501,7 +501,7 @@ Test(fleet_pages_rows, monday)
 Test(fleet_pages_rows, figures_for_anybody_name_nobody)
 {
 	report = (struct fleet_report){.public_least = 1};
-	rows_run(&f, "INSERT INTO day_sums VALUES(20160,1,1,1,0,0,0,0)"); /* that week has ended */
+	rows_run(&f, "INSERT INTO day_sums VALUES(20160,1,1,1,0,0,0,0)"); /* the week behind it has ended */
 	expect_page("index.html",
 		    HOLDS("Of 1,250 core-hours 56 % were useful; MPI took 40 %, waiting was 20 %. Each number is of at "
 			  "least 1 users in one week. ",
@@ -514,7 +514,11 @@ Test(fleet_pages_rows, figures_for_anybody_name_nobody)
 	expect_table("figures.csv", HOLDS("week,program,jobs,core_hours,useful,mpi,waiting,lost,not_known\r\n2025-02-"
 					  "27,fft,1,100.0,0.0,0.0,50.0,50.0,50.0\r\n"
 					  "2025-02-27,halo,2,1200.0,700.0,250.0,200.0,200.0,0.0\r\n"));
+	rows_run(&f, "UPDATE days SET core_hours=2*core_hours");
+	expect_table("figures.csv", HOLDS("fft,1,100.0,", "halo,2,1200.0,")); /* as it was written */
 	report.public_least = 2;
+	expect_page("index.html", HOLDS("There are too few users for figures that name nobody. "), NULL);
+	rows_run(&f, "DELETE FROM public_weeks; UPDATE days SET core_hours=core_hours/2");
 	expect_page("index.html", HOLDS("at least 2 users ", "/|all others |3 |1,300 ||56 % |20 % |50 |250 "), NULL);
 	lacks("index.html", HOLDS("halo"));
 	report.public_least = 3;
@@ -522,10 +526,11 @@ Test(fleet_pages_rows, figures_for_anybody_name_nobody)
 		    HOLDS("There are too few users for figures that name nobody. Each number is of at least 3 "), NULL);
 	lacks("index.html", HOLDS("Programs /", "Over time"));
 	report.public_least = 1;
-	rows_run(&f, "UPDATE days SET not_known=core_hours");
+	rows_run(&f, "DELETE FROM public_weeks; UPDATE days SET not_known=core_hours");
 	expect_page("index.html",
 		    HOLDS("How the 1,300 core-hours were spent is not known. Each number is of at least 1 users in one "
 			  "week. Programs that fewer ran are among the others of their week; weeks that fewer had are "
-			  "left out. Over time "),
+			  "left out. A week is there when the next one has ended, and stays as it was written. Over "
+			  "time "),
 		    NULL);
 }

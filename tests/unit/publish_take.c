@@ -88,7 +88,10 @@ static void make_record(const char *name, const char *id)
 static void take(bool dry, bool account)
 {
 	struct error e = {""};
-	cr_assert_eq(publish_take(&s, &all, outbox, dry, &seen, account, &counts, &e), 0, "%s", e.text);
+	struct take_how how = {.dry = dry, .account = account};
+	state_turn_begin();
+	cr_assert_eq(publish_take(&s, &all, outbox, &how, &seen, &counts, &e), 0, "%s", e.text);
+	state_turn_end();
 }
 
 static int64_t waiting(int destination)
@@ -210,15 +213,19 @@ Test(publish_take, alerts_are_for_those_who_take_them_and_once)
 	}
 	snprintf(name, sizeof(name), "alert-%s-u%u-2.alert.json", day, (unsigned)geteuid());
 	make(name, "{}");
+	snprintf(name, sizeof(name), "alert-%s-u%u-3.alert.json", day, (unsigned)geteuid());
+	make(name, "{\"schema\":\"mpitrace/alert/1\",\"id\":\"y\",\"since\":\"2400-01-01T00:00:00Z\","
+		   "\"time\":\"2400-01-01T00:00:00Z\"}");
 	take(false, false);
-	cr_expect(waiting(0) == 0 && waiting(1) == 1, "of a step there is one");
-	cr_expect(counts.added == 1 && counts.known == 1 && counts.refused == 1);
+	cr_expect(waiting(0) == 0 && waiting(1) == 1, "of a step there is one, and none of a time to come");
+	cr_expect(counts.added == 1 && counts.known == 1 && counts.refused == 2);
 }
 
 Test(publish_take, a_place_that_is_not_there_is_said_and_nothing_is_begun)
 {
 	struct error e = {""};
-	cr_expect_eq(publish_take(&s, &all, "/nowhere", false, &seen, false, &counts, &e), -ENOENT);
+	struct take_how how = {.dry = false};
+	cr_expect_eq(publish_take(&s, &all, "/nowhere", &how, &seen, &counts, &e), -ENOENT);
 	cr_expect_eq(fleet_run(&s.f, "BEGIN; COMMIT", &e), 0, "%s", e.text);
 }
 
