@@ -86,7 +86,7 @@ static void pending_done(struct walk *w)
 	vec_done(&w->pending);
 }
 
-static void tell(struct walk *w, enum source_asking how)
+static void notify(struct walk *w, enum source_asking how)
 {
 	if (w->t->asking != NULL)
 		w->t->asking(w->t->context, how);
@@ -94,7 +94,7 @@ static void tell(struct walk *w, enum source_asking how)
 
 static void go_on(void *context)
 {
-	tell(context, ASKING_GOES_ON);
+	notify(context, ASKING_GOES_ON);
 }
 
 /* NULL: it cannot be asked, which is said once. Who did not answer at all is not waited for again. */
@@ -108,9 +108,9 @@ static struct account *ask_account(struct walk *w)
 		jobs[n++] = json_text(w->pending.at[i].record, "job_id", "");
 	if (w->no_answer)
 		return NULL;
-	tell(w, ASKING_BEGINS);
+	notify(w, ASKING_BEGINS);
 	int rc = account_ask(jobs, n, &(struct account_wait){go_on, w}, &a, &e);
-	tell(w, ASKING_ENDS);
+	notify(w, ASKING_ENDS);
 	w->no_answer = rc == -ETIMEDOUT;
 	if (rc < 0 && !w->said_account && w->t->say != NULL) {
 		w->said_account = true;
