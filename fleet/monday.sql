@@ -48,7 +48,7 @@ users AS ( -- hours: of which it is known how much was useful
 		total(core_hours*useful) AS useful,
 		total(idle_core_hours) AS idle, total(core_hours) AS whole
 	FROM w WHERE user>0 GROUP BY user),
-everybody AS (SELECT total(hours) AS hours, total(useful) AS useful FROM users),
+everybody AS (SELECT total(hours) AS hours, total(useful) AS useful, count(*) AS users FROM users),
 links_of_week AS (
 	SELECT l.*, strftime('%Y-%m-%d %H:%M', l.since, 'unixepoch') AS since_when, d.hours, CASE WHEN l.switch<>'' THEN 'switch ' || plain(l.switch) ELSE
 		plain(replace(p.name, rtrim(p.name, replace(p.name, '/', '')), ''))
@@ -57,8 +57,8 @@ links_of_week AS (
 	FROM links l JOIN names p ON p.id=l.program JOIN names u ON u.id=l.user JOIN names o ON o.id=l.other
 	JOIN (SELECT place, total(hours) AS hours FROM link_days WHERE day>=?1/86400 AND day<?2/86400 GROUP BY place) d
 		ON d.place=l.place),
-useful AS ( -- of each user, and of all others
-	SELECT u.*, u.useful/u.hours AS share, (e.useful-u.useful)/(e.hours-u.hours) AS others
+useful AS ( -- of each user, and of all others: so few that one of them could be told from it are not named in a letter
+	SELECT u.*, u.useful/u.hours AS share, (e.useful-u.useful)/(e.hours-u.hours) AS others, e.users>5 AS tells
 	FROM users u, everybody e WHERE u.hours>0 AND e.hours>u.hours),
 lost AS ( -- by program: to what most, whose most
 	SELECT program, path, code, total(core_hours) AS whole, total(loss_core_hours) AS hours
@@ -112,10 +112,10 @@ FROM changed_users
 UNION ALL
 SELECT 5, 0.0002, 'little useful ' || who, recipient,
 	hours*others-useful, printf('%s, whose ranks computed in %.0f %% of their %s core-hours', who, share*100, said(hours)),
-	dear || printf('of %s core-hours that ranks of yours ran for in the week %s, %.0f %% went into computing; of those of all other users, '
-		|| '%.0f %%. The reports of your jobs say what the ranks waited for. Fewer ranks may do the same work in nearly the same time.',
+	dear || printf('of %s core-hours that ranks of yours ran for in the week %s, %.0f %% went into computing%s. '
+		|| 'The reports of your jobs say what the ranks waited for. Fewer ranks may do the same work in nearly the same time.',
 		said(hours),
-		(SELECT days FROM week), share*100, others*100), user_page, 'user ' || who, ''
+		(SELECT days FROM week), share*100, CASE WHEN tells THEN printf('; of those of all other users, %.0f %%', others*100) ELSE '' END), user_page, 'user ' || who, ''
 FROM useful WHERE share<others/2
 UNION ALL
 SELECT 6, 0.0002, 'idle ' || who, recipient, idle,

@@ -104,6 +104,12 @@ def mailed(t, place):
     said, text = mail([unknown] + [dict(r, user='known', share={'useful': 0.3, 'mpi': 0.7, 'wait': 0.1}) for r in week[:20]])
     t.equal('nobody is blamed by jobs of which it is not known what was useful', [s for s in said['sentences'] if s['kind'] == 'little useful'], [])
     t.equal('it is not known either of the job', ask(db, "select useful from job_list where user='unknown'"), [{'useful': None}])
+    for users in (4, 5):  # beside the one who is told
+        shares = [{'useful': 0.1, 'mpi': 0.9, 'wait': 0.5} if i == 0 else {'useful': 0.9, 'mpi': 0.1, 'wait': 0} for i in range(users + 1)]
+        said, text = mail([dict(r, user='user%d' % (i % (users + 1)), share=shares[i % (users + 1)]) for i, r in enumerate(week[:120])])
+        letters = [l['text'] for s in said['sentences'] if s['kind'] == 'little useful' for l in s['letters']]
+        t.equal('of %d others nobody is told how they did, unless they are five' % users,
+                [len(letters), [('all other users, 90 %' in l, 'went into computing.' in l) for l in letters]], [1, [(users == 5, users < 5)]])
     idle = [dict(r, user='idler', hours=dict(r['hours'], idle=0.8 * r['core_hours'])) if i % 2 else r for i, r in enumerate(week[:200])]
     said, text = mail(idle)
     sums = ask(db, 'select total(core_hours * (1 - useful)) as h from jobs')[0]['h']
