@@ -6,8 +6,8 @@ of a Criterion program, "N passed, N failed" in the last line, the lines of a TA
 more failure: it died), or the last "N passed, N failed" anywhere. A program without any of these is one test. A program
 that failed although its tests passed (a sanitizer, a time limit) adds one failure.
 
-LIST, of `meson test --list`, is given under an emulator: programs whose time was over there, or that were not begun in the
-whole's, are skipped, not failures. Their names follow the numbers."""
+LIST, of `meson test --list`, is given under an emulator: programs and Criterion's tests whose time was over there, or that
+were not begun in the whole's, are skipped, not failures. Their names follow the numbers."""
 import json
 import re
 import sys
@@ -15,6 +15,7 @@ import sys
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 CRITERION = re.compile(r"Tested: \d+ \| Passing: (\d+) \| Failing: (\d+) \| Crashing: (\d+)")
 TAP = re.compile(r"^(not )?ok +\d+([^#\n]*)(#.*)?$", re.M)
+TIMED_OUT = re.compile(r"^\[FAIL\] (\S+): Timed out", re.M)
 PLAN = re.compile(r"^1\.\.\d+", re.M)
 SUMMARY = re.compile(r"\b(\d+) passed, (\d+) failed")
 LAST = re.compile(r"\b(\d+) passed, (\d+) failed\s*\Z")
@@ -45,6 +46,12 @@ def is_unended(entry):
     return entry.get("result") in ("TIMEOUT", "INTERRUPT")
 
 
+def timed_out(entry):
+    """Names of the tests of a Criterion program that its own limits ended."""
+    said = (entry.get("stdout") or "") + (entry.get("stderr") or "")
+    return TIMED_OUT.findall(COLOUR.sub("", said))
+
+
 def count_program(entry, emulated):
     result = entry.get("result")
     if result == "SKIP" or emulated and is_unended(entry):
@@ -52,6 +59,9 @@ def count_program(entry, emulated):
     good = result in ("OK", "EXPECTEDFAIL")
     inside = count_output(entry.get("stdout") or "") or count_output(entry.get("stderr") or "")
     passed, failed, skipped = inside or (int(good), 0, 0)
+    slow = len(timed_out(entry)) if emulated and inside else 0
+    if slow > 0:
+        return passed, failed - slow, skipped + slow
     return passed, failed if good or failed else failed + 1, skipped
 
 
@@ -63,6 +73,7 @@ def unended_and_left(entries, path):
         names = [line.strip().rpartition(" / ")[2] for line in listed if " / " in line]
     seen = {entry["name"].rpartition(" / ")[2] for entry in entries}
     unended = [entry["name"].rpartition(" / ")[2] for entry in entries if is_unended(entry)]
+    unended += [name for entry in entries if not is_unended(entry) for name in timed_out(entry)]
     return unended, [name for name in names if name not in seen]
 
 

@@ -36,11 +36,12 @@ def counted(text, suffix):
 
 
 def emulator_ends_none():
-    """Under an emulator: of four programs one held, one failed, one was too slow and one was never begun."""
-    results = (("p:unit / quick", "OK"), ("p:unit / wrong", "FAIL"), ("p:unit / slow", "TIMEOUT"))
-    entries = "".join(json.dumps({"name": name, "result": result, "stdout": ""}) + "\n" for name, result in results)
+    """Under an emulator: of five programs one held, one failed, one was too slow, one has such a test, one was never begun."""
+    test = "[FAIL] a::slow: Timed out. (60.00s)\n[====] Synthesis: Tested: 3 | Passing: 1 | Failing: 2 | Crashing: 0"
+    results = (("p:unit / quick", "OK", ""), ("p:unit / wrong", "FAIL", ""), ("p:unit / slow", "TIMEOUT", ""), ("p:unit / part", "FAIL", test))
+    entries = "".join(json.dumps({"name": name, "result": result, "stdout": said}) + "\n" for name, result, said in results)
     with tempfile.NamedTemporaryFile("w") as listed:
-        listed.write("".join(name + "\n" for name, _ in results) + "p:unit / left\n")
+        listed.write("".join(name + "\n" for name, *_ in results) + "p:unit / left\n")
         listed.flush()
         return said_of(entries, ".json", listed.name)
 
@@ -57,7 +58,7 @@ def main():
     good = counted("".join(entries), ".json") == sums
     print("ok" if good else "not ok", len(PROGRAMS) + 1, "- a suite is the sum of its programs")
     said = emulator_ends_none()
-    named = said == ["1", "1", "2", "slow", "left:not-begun"]
+    named = said == ["2", "2", "3", "slow", "a::slow", "left:not-begun"]
     print("ok" if named else "not ok", len(PROGRAMS) + 2, "- what an emulator brings to no end is skipped and named" if named else f"- {said}")
     return 1 if failed or not good or not named else 0
 
