@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""testlog.py FILE: how many tests passed, failed and were skipped, printed as three numbers.
+"""testlog.py FILE [LIST]: how many tests passed, failed and were skipped, printed as three numbers.
 
 FILE is meson's testlog.json, or what one suite printed. What counts as a test inside a program's output: the tests
 of a Criterion program, "N passed, N failed" in the last line, the lines of a TAP program (a plan that is missing is one
 more failure: it died), or the last "N passed, N failed" anywhere. A program without any of these is one test. A program
-that failed although its tests passed (a sanitizer, a time limit) adds one failure."""
+that failed although its tests passed (a sanitizer, a time limit) adds one failure.
+
+LIST, of `meson test --list`, is given under an emulator: programs and Criterion's tests whose time was over there, or that
+were not begun in the whole's, are skipped, not failures. Their names follow the numbers."""
 import json
 import re
 import sys
@@ -12,6 +15,7 @@ import sys
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 CRITERION = re.compile(r"Tested: \d+ \| Passing: (\d+) \| Failing: (\d+) \| Crashing: (\d+)")
 TAP = re.compile(r"^(not )?ok +\d+([^#\n]*)(#.*)?$", re.M)
+TIMED_OUT = re.compile(r"^\[FAIL\] (\S+): Timed out", re.M)
 PLAN = re.compile(r"^1\.\.\d+", re.M)
 SUMMARY = re.compile(r"\b(\d+) passed, (\d+) failed")
 LAST = re.compile(r"\b(\d+) passed, (\d+) failed\s*\Z")
@@ -38,24 +42,52 @@ def count_output(text):
     return None
 
 
-def count_program(entry):
+def is_unended(entry):
+    return entry.get("result") in ("TIMEOUT", "INTERRUPT")
+
+
+def timed_out(entry):
+    """Names of the tests of a Criterion program that its own limits ended."""
+    said = (entry.get("stdout") or "") + (entry.get("stderr") or "")
+    return TIMED_OUT.findall(COLOUR.sub("", said))
+
+
+def count_program(entry, emulated):
     result = entry.get("result")
-    if result == "SKIP":
+    if result == "SKIP" or emulated and is_unended(entry):
         return 0, 0, 1
     good = result in ("OK", "EXPECTEDFAIL")
     inside = count_output(entry.get("stdout") or "") or count_output(entry.get("stderr") or "")
     passed, failed, skipped = inside or (int(good), 0, 0)
+    slow = len(timed_out(entry)) if emulated and inside else 0
+    if slow > 0:
+        return passed, failed - slow, skipped + slow
     return passed, failed if good or failed else failed + 1, skipped
 
 
-def main(path):
+def unended_and_left(entries, path):
+    """Names of programs that came to no end, and of those that nobody began."""
+    if path is None:
+        return [], []
+    with open(path, encoding="utf-8") as listed:
+        names = [line.strip().rpartition(" / ")[2] for line in listed if " / " in line]
+    seen = {entry["name"].rpartition(" / ")[2] for entry in entries}
+    unended = [entry["name"].rpartition(" / ")[2] for entry in entries if is_unended(entry)]
+    unended += [name for entry in entries if not is_unended(entry) for name in timed_out(entry)]
+    return unended, [name for name in names if name not in seen]
+
+
+def main(path, listed=None):
     with open(path, encoding="utf-8", errors="replace") as log:
         text = log.read()
+    unended, left = [], []
     if path.endswith(".json"):
-        counts = [count_program(json.loads(line)) for line in text.splitlines() if line.strip()]
+        entries = [json.loads(line) for line in text.splitlines() if line.strip()]
+        unended, left = unended_and_left(entries, listed)
+        counts = [count_program(entry, listed is not None) for entry in entries] + [(0, 0, len(left))]
     else:
         counts = [count_output(text) or (0, 1, 0)]
-    print(*(sum(column) for column in zip((0, 0, 0), *counts)))
+    print(*(sum(column) for column in zip((0, 0, 0), *counts)), *unended, *(name + ":not-begun" for name in left))
 
 
-main(sys.argv[1])
+main(*sys.argv[1:])

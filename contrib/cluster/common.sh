@@ -78,12 +78,14 @@ our_namespaces() {
 	return 0
 }
 
-# wait_for SECONDS WHAT CMD...: until CMD succeeds; 1 when the time is over.
+# wait_for SECONDS WHAT CMD...: until CMD succeeds; 1 when the time is over. On a busy or emulated machine a try takes as much
+# longer as what it waits for: there are also as many tries as an idle machine makes in that time.
 wait_for() {
-	local end=$((SECONDS + $1)) what=$2
+	local end=$((SECONDS + $1)) tries=$((5 * $1)) what=$2
 	shift 2
 	until "$@" >/dev/null 2>&1; do
-		[ "$SECONDS" -lt "$end" ] || {
+		tries=$((tries - 1))
+		[ "$SECONDS" -lt "$end" ] || [ "$tries" -gt 0 ] || {
 			note "gave up waiting for: $what"
 			return 1
 		}

@@ -20,19 +20,34 @@ PROGRAMS = [
     ("a program that says nothing and fails", "", "FAIL", 0, 1, 0),
     ("a program that fails after its tests", "3 passed, 0 failed\n", "FAIL", 3, 1, 0),
     ("a program that is skipped", "no chromium\n", "SKIP", 0, 0, 1),
+    ("a program whose time is over", "", "TIMEOUT", 0, 1, 0),
 ]
 
 
-def counted(text, suffix):
+def said_of(text, suffix, *more):
     with tempfile.NamedTemporaryFile("w", suffix=suffix) as log:
         log.write(text)
         log.flush()
-        said = subprocess.run([sys.executable, TESTLOG, log.name], capture_output=True, text=True, check=True).stdout
-    return tuple(map(int, said.split()))
+        return subprocess.run([sys.executable, TESTLOG, log.name, *more], capture_output=True, text=True, check=True).stdout.split()
+
+
+def counted(text, suffix):
+    return tuple(map(int, said_of(text, suffix)))
+
+
+def emulator_ends_none():
+    """Under an emulator: of five programs one held, one failed, one was too slow, one has such a test, one was never begun."""
+    test = "[FAIL] a::slow: Timed out. (60.00s)\n[====] Synthesis: Tested: 3 | Passing: 1 | Failing: 2 | Crashing: 0"
+    results = (("p:unit / quick", "OK", ""), ("p:unit / wrong", "FAIL", ""), ("p:unit / slow", "TIMEOUT", ""), ("p:unit / part", "FAIL", test))
+    entries = "".join(json.dumps({"name": name, "result": result, "stdout": said}) + "\n" for name, result, said in results)
+    with tempfile.NamedTemporaryFile("w") as listed:
+        listed.write("".join(name + "\n" for name, *_ in results) + "p:unit / left\n")
+        listed.flush()
+        return said_of(entries, ".json", listed.name)
 
 
 def main():
-    print(f"1..{len(PROGRAMS) + 1}")
+    print(f"1..{len(PROGRAMS) + 2}")
     entries = [json.dumps({"name": name, "result": result, "stdout": said}) + "\n" for name, said, result, *_ in PROGRAMS]
     failed = 0
     for number, (entry, (name, _, _, *want)) in enumerate(zip(entries, PROGRAMS), 1):
@@ -42,7 +57,10 @@ def main():
     sums = tuple(map(sum, zip(*(row[3:] for row in PROGRAMS))))
     good = counted("".join(entries), ".json") == sums
     print("ok" if good else "not ok", len(PROGRAMS) + 1, "- a suite is the sum of its programs")
-    return 1 if failed or not good else 0
+    said = emulator_ends_none()
+    named = said == ["2", "2", "3", "slow", "a::slow", "left:not-begun"]
+    print("ok" if named else "not ok", len(PROGRAMS) + 2, "- what an emulator brings to no end is skipped and named" if named else f"- {said}")
+    return 1 if failed or not good or not named else 0
 
 
 sys.exit(main())
