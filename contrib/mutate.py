@@ -118,7 +118,7 @@ class Build:
 
 
 def lines_by_test(work, suites, longest):
-    """(file -> lines that are compiled, test -> [digest, seconds, file -> lines that it comes by, files of its own])."""
+    """(file -> lines that are compiled, test -> [digest, seconds, file -> lines that it comes by, files of its own]), of tests that pass."""
     known_at, known = os.path.join(work, 'lines.json'), {}
     if os.path.exists(known_at):
         with open(known_at, encoding='utf-8') as f:
@@ -133,12 +133,13 @@ def lines_by_test(work, suites, longest):
             with open(known_at + '.new', 'w', encoding='utf-8') as f:
                 json.dump(known, f)
             os.rename(known_at + '.new', known_at)
-        result[name] = [*known[name], build.own[name]]
+        if known[name][2] is not None:
+            result[name] = [*known[name], build.own[name]]
     return lines_seen(build, '.gcno'), result
 
 
 def lines_of_test(build, name, command, env, longest):
-    """(seconds, file -> lines); no lines of one that takes too long or fails as it is."""
+    """(seconds, file -> lines); None of one that takes too long or fails as it is: it would fail with any mistake."""
     for folder, _, files in os.walk(build.where):
         for file in files:
             if file.endswith('.gcda'):
@@ -148,7 +149,7 @@ def lines_of_test(build, name, command, env, longest):
     seconds = time.monotonic() - begin
     if code != 0:
         print('%s: %s' % (name, 'it takes longer' if code is None else 'it fails as it is: ' + out[-500:]), file=sys.stderr)
-        return seconds, {}
+        return seconds, None
     return seconds, lines_seen(build, '.gcda')
 
 
