@@ -167,6 +167,46 @@ Test(commands, a_program_is_looked_for_as_a_shell_does)
 		     127);
 }
 
+/* By a shell that sets before. */
+#define SHELL(before) "--version >/dev/null; " before "; exec $MPITRACE "
+
+/* Exit code, signals and what lies about are as without us. */
+Test(commands, a_program_that_is_run_notices_nothing_of_it)
+{
+	cr_assert_eq(mpitrace("--version >/dev/null; ls -A"), 0);
+	char *before = strdup(said);
+	cr_expect_eq(mpitrace("run -- sh -c 'exit 5'"), 5);
+	says("no MPI call of sh came to the tracer; the program ended with exit code 5");
+	cr_expect_eq(mpitrace("run -- sh -c 'kill -TERM $$'"), 128 + 15, "%s", said);
+	cr_expect_eq(
+		mpitrace(SHELL("trap '' USR2; grep -E 'Sig(Blk|Ign)' /proc/self/status >plain") "run -- sh -c \"grep "
+												"-E 'Sig(Blk|Ign)' "
+												"/proc/self/status | "
+												"cmp - plain\""),
+		0, "%s", said);
+	cr_assert_eq(mpitrace("--version >/dev/null; rm plain; ls -A"), 0);
+	cr_expect_str_eq(said, before, "%s", said);
+	free(before);
+}
+
+#define LAUNCHER "mkdir -p bin; printf '#!/bin/sh\n%s\n' >bin/mpirun; chmod 755 bin/mpirun; PATH=$PWD/bin:$PATH"
+
+/* A script stands for the launcher; /bin/true may be of any MPI. */
+Test(commands, what_a_launcher_is_told_and_why_it_started_nothing)
+{
+	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 --mpirun '--a  b' -- /bin/true c 'd e'",
+			      "[ \"$1\" != --version ] && printf \"<%%s>\" \"$@\" && exec /bin/true"),
+		     0, "%s", said);
+	says("<-n><3><--a><b></bin/true><c><d e>");
+	says("no MPI call of /bin/true came to the tracer: it is not an MPI program");
+	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 -- /bin/true", "exit 7"), 7, "%s", said);
+	says("mpirun failed before it started /bin/true: exit code 7; its own message is above");
+	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 -- /bin/true", "echo unknown option; exit 7"), 7, "%s", said);
+	says("exit code 7; it rejects an option in --mpirun");
+	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 -- /bin/true", "kill -TERM $$"), 128 + 15, "%s", said);
+	says("mpirun was ended by signal 15 before it started /bin/true");
+}
+
 Test(commands, show_lists_events_of_a_rank_and_a_span)
 {
 	cr_expect_eq(mpitrace("show a.mpix --events"), 0);
