@@ -120,16 +120,38 @@ Test(show, a_word_longer_than_a_line_is_cut_into_lines)
 	char word[200];
 	memset(word, 'x', sizeof(word) - 1);
 	word[sizeof(word) - 1] = '\0';
-	char *got = words_of(word, 0, 4), *line = got;
-	size_t all = 0;
-	for (size_t n; *line != '\0'; line += n + 1) {
-		n = strcspn(line, "\n");
-		cr_expect_leq(n, SHOW_COLUMNS, "%zu", n);
-		for (size_t i = 0; i < n; i++)
-			all += line[i] == 'x';
+	for (int indent = 0; indent < 8; indent += 4) {
+		char *got = words_of(word, 0, indent), *line = got;
+		size_t all = 0;
+		for (size_t n; *line != '\0'; line += n + 1) {
+			n = strcspn(line, "\n");
+			cr_expect_leq(n, SHOW_COLUMNS, "%zu", n);
+			for (size_t i = 0; i < n; i++)
+				all += line[i] == 'x';
+		}
+		cr_expect_eq(all, strlen(word));
+		free(got);
 	}
-	cr_expect_eq(all, strlen(word));
-	free(got);
+}
+
+/* Where events were lost, what waited in them is not known; a bound that says something is one. */
+Test(show, waiting_is_known_of_single_calls_unless_all_of_it_may_be_lost)
+{
+	static const struct {
+		const char *json;
+		bool known;
+	} cases[] = {
+		{"{\"per_rank\":[{\"wait_s\":0}]}", true},
+		{"{\"coverage\":{\"events\":0},\"per_rank\":[{\"wait_s\":1}]}", false},
+		{"{\"coverage\":{\"events\":9,\"events_lost\":1},\"per_rank\":[{\"wait_s\":0}]}", false},
+		{"{\"coverage\":{\"events\":9,\"events_lost\":1},\"per_rank\":[{\"wait_s\":0},{\"wait_s\":0.5}]}",
+		 true},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cJSON *a = cJSON_Parse(cases[i].json);
+		cr_expect_eq(show_knows_waits(a), cases[i].known, "%s", cases[i].json);
+		cJSON_Delete(a);
+	}
 }
 
 Test(show, names_are_ascii_of_a_bounded_length)
