@@ -327,3 +327,80 @@ Test(commands, who_asks_a_trace_that_lost_events_is_told_how_many)
 	cr_expect_eq(mpitrace("query a.mpix 'SELECT count(*) AS n FROM events'"), 0);
 	cr_expect_null(strstr(said, "lost"), "%s", said);
 }
+
+/* A record of a.mpix, whose clock began long ago, of a day since there is an mpitrace. */
+#define RECORD "$MPITRACE record a.mpix | sed -E 's/[0-9]{4}(-[0-9]{2}){2}T/2026-03-14T/g'"
+
+/* What is taken, known and left out is said; what a run is to remove goes when it has settled, what nobody could read
+ * after a week. */
+Test(commands, records_go_into_a_fleet_once_and_leave_their_outbox)
+{
+	cr_assert_eq(mpitrace("--version >/dev/null; mkdir box; " RECORD " >box/a.job.json"), 0, "%s", said);
+	cr_expect_eq(mpitrace("fleet ingest box --db f.db"), 0);
+	cr_expect_str_eq(said, "1 record added, 0 replaced, 0 known already, 0 left out\n", "%s", said);
+	cr_expect_eq(mpitrace("fleet ingest box --db f.db --remove; ls box"), 0);
+	cr_expect_str_eq(said, "0 records added, 0 replaced, 1 known already, 0 left out\na.job.json\n", "%s", said);
+	cr_assert_eq(
+		mpitrace(SHELL("echo '{}' >box/b.job.json; touch -d '2 hours ago' box/*") "fleet ingest box --db f.db"),
+		4);
+	says("box/b.job.json: is not a record of schema mpitrace/job/2; ignored\n");
+	says("1 known already, 1 left out\n");
+	mpitrace("fleet ingest box --db f.db --remove >/dev/null; ls box");
+	cr_expect_null(strstr(said, "a.job.json"), "%s", said);
+	says("b.job.json");
+	mpitrace("fleet ingest box --db f.db --remove >/dev/null; touch -d '8 days ago' box/*; ls box");
+	says("b.job.json");
+	mpitrace("fleet ingest box --db f.db --remove >/dev/null 2>&1; ls box");
+	cr_expect_str_eq(said, "", "%s", said);
+}
+
+Test(commands, a_fleet_is_asked_checked_shown_and_forgets)
+{
+	cr_assert_eq(mpitrace("--version >/dev/null; " RECORD " | $MPITRACE fleet ingest - --db f.db"), 0, "%s", said);
+	cr_expect_eq(mpitrace("fleet query 'SELECT ranks, 7 AS n FROM jobs' --db f.db --csv"), 0);
+	cr_expect_str_eq(said, "ranks,n\r\n2,7\r\n", "%s", said);
+	cr_expect_eq(mpitrace("fleet query 'SELECT ranks, 7 AS n FROM jobs' --db f.db --json"), 0);
+	cr_expect_str_eq(said, "[\n{\"ranks\":2,\"n\":7}\n]\n", "%s", said);
+	cr_expect_eq(mpitrace("fleet check --db f.db"), 0);
+	cr_expect_str_eq(said, "f.db: whole, 1 job, 0 pruned\n", "%s", said);
+	cr_expect_eq(mpitrace("fleet report --db f.db -o pages; grep -c '</html>' pages/index.html"), 0);
+	cr_expect_str_eq(said, "1\n", "%s", said);
+	cr_expect_eq(mpitrace("fleet forget --user nobody-of-that-name --db f.db"), 3);
+	says("no job of a user \"nobody-of-that-name\"");
+	cr_expect_eq(mpitrace("fleet forget --user $(id -un) --db f.db; $MPITRACE fleet check --db f.db"), 0);
+	says("1 job of ");
+	says("f.db: whole, 0 jobs, 0 pruned\n");
+}
+
+Test(commands, what_a_fleet_cannot_take_is_said)
+{
+	static const struct {
+		const char *words, *said;
+	} cases[] = {
+		{"ingest --db f.db", "ingest needs records"},
+		{"check", "--db FILE is missing"},
+		{"check --db", "unknown option, or its value is missing"},
+		{"prune --db f.db", "prune takes --keep DAYS"},
+		{"prune --db f.db --keep 30", "--keep takes a number of days, 31 or more"},
+		{"prune --db f.db --keep 100001", "--keep takes a number from 0 to 100000, not \"100001\""},
+		{"report --db f.db", "report writes pages into the directory of -o"},
+		{"report --db f.db -o x --days ''", "--days takes a number"},
+		{"report --db f.db -o x --jobs -1", "--jobs takes a number"},
+		{"report --db f.db -o x --public 1", "--public takes a number of users, 2 or more"},
+		{"report --db f.db -o x --public 100001", "--public takes a number of users, 2 or more"},
+		{"report --db f.db -o x --public 2 --user u", "--public takes a number of users, 2 or more"},
+		{"monday --db f.db --until 2026-03-2x", "--until takes a day as in 2026-03-02, not \"2026-03-2x\""},
+		{"monday --db f.db x", "monday takes no more than its options"},
+		{"query --db f.db", "query takes one SQL query"},
+		{"forget --db f.db", "forget takes --user NAME"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cr_expect_eq(mpitrace("fleet %s", cases[i].words), 2, "%s", cases[i].words);
+		says(cases[i].said);
+	}
+	cr_expect_eq(mpitrace("fleet ingest a.mpix --db f.db; $MPITRACE fleet prune --db f.db --keep 31"), 0, "%s",
+		     said);
+	cr_expect_eq(mpitrace("fleet report --db f.db -o two --public 2"), 0, "%s", said);
+	cr_expect_eq(mpitrace("fleet check --db none/f.db"), 3);
+	says("none/f.db");
+}

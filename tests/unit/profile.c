@@ -1,5 +1,5 @@
-/* profile.c - the ranks at a glance: nodes are the means of their ranks, which is slow is told from the median node, and
- * who is out of line from the middle half. */
+/* profile.c - the ranks at a glance: nodes are the means of their ranks, slow is told from the median node, and out of
+ * line from the middle half. */
 #include "reports/text/profile.h"
 
 #include <criterion/criterion.h>
