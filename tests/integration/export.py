@@ -458,7 +458,7 @@ def generated(t, directory):
     trace = Trace(directory + '/irregular.mpix', directory)
     for check in CHECKS: # it has no functions, only addresses
         check(t, 'irregular, ', trace) if check is not check_folded else folded_weights(t, 'irregular, ', trace, even=True)
-    for claims in (mistakes, choices, to_standard_output, damaged, full_disk):
+    for claims in (mistakes, choices, to_standard_output, damaged):
         claims(t, trace)
 
 
@@ -485,6 +485,8 @@ def traced(t):
             trace = Trace('%s/out/%s.mpix' % (place.dir, name), place.dir)
             for check in CHECKS:
                 check(t, name + ', ', trace)
+            if name == 'counts_p2p':
+                full_disk(t, trace)
         callers(t, place)
         shapes(t, place)
         never_ended(t, place)

@@ -189,22 +189,24 @@ Test(commands, a_program_that_is_run_notices_nothing_of_it)
 	free(before);
 }
 
-#define LAUNCHER "mkdir -p bin; printf '#!/bin/sh\n%s\n' >bin/mpirun; chmod 755 bin/mpirun; PATH=$PWD/bin:$PATH"
+#define LAUNCHER \
+	"mkdir -p bin; printf '#!/bin/sh\n%s\n' >bin/mpirun; chmod 755 bin/mpirun; cp /bin/true prog; " \
+	"PATH=$PWD/bin:$PATH"
 
-/* A script stands for the launcher; /bin/true may be of any MPI. */
+/* A script stands for the launcher. */
 Test(commands, what_a_launcher_is_told_and_why_it_started_nothing)
 {
-	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 --mpirun '--a  b' -- /bin/true c 'd e'",
+	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 --mpirun '--a  b' -- ./prog c 'd e'",
 			      "[ \"$1\" != --version ] && printf \"<%%s>\" \"$@\" && exec /bin/true"),
 		     0, "%s", said);
-	says("<-n><3><--a><b></bin/true><c><d e>");
-	says("no MPI call of /bin/true came to the tracer: it is not an MPI program");
-	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 -- /bin/true", "exit 7"), 7, "%s", said);
-	says("mpirun failed before it started /bin/true: exit code 7; its own message is above");
-	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 -- /bin/true", "echo unknown option; exit 7"), 7, "%s", said);
+	says("<-n><3><--a><b><./prog><c><d e>");
+	says("no MPI call of ./prog came to the tracer: it is not an MPI program");
+	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 -- ./prog", "exit 7"), 7, "%s", said);
+	says("mpirun failed before it started ./prog: exit code 7; its own message is above");
+	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 -- ./prog", "echo unknown option; exit 7"), 7, "%s", said);
 	says("exit code 7; it rejects an option in --mpirun");
-	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 -- /bin/true", "kill -TERM $$"), 128 + 15, "%s", said);
-	says("mpirun was ended by signal 15 before it started /bin/true");
+	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 -- ./prog", "kill -TERM $$"), 128 + 15, "%s", said);
+	says("mpirun was ended by signal 15 before it started ./prog");
 }
 
 Test(commands, show_lists_events_of_a_rank_and_a_span)
@@ -273,6 +275,65 @@ Test(commands, a_replay_without_single_calls_is_refused)
 	cr_expect_leq(mpitrace("analyze n0.mpic -o totals.mpix"), 4, "%s", said);
 	cr_expect_eq(mpitrace("whatif totals.mpix"), 3, "%s", said);
 	says("no single calls in it");
+}
+
+/* Of a rank that died all is there; of one that lost events it is not. */
+Test(commands, a_step_is_finished_whole_unless_something_of_it_was_lost)
+{
+	for (int lost = 0; lost < 2; lost++) {
+		struct program *p = program_create(2, 1);
+		for (unsigned i = 0; i < 4; i++) {
+			program_coll(p, i % 2,
+				     (struct call){.op = "MPI_Barrier", .from_us = 100 * i, .to_us = 100 * i + 150});
+			if (lost)
+				program_budget_spent(p, i % 2);
+		}
+		if (!lost)
+			program_killed(p, 1, 9);
+		cr_assert_eq(mpitrace("--version >/dev/null; rm -rf step-0; mkdir step-0"), 0);
+		program_write(p, dir, 5000, -1);
+		program_destroy(p);
+		cr_expect_eq(mpitrace("--version >/dev/null; mv n0.mpic step-0; $MPITRACE finish step-0"), lost ? 4 : 0,
+			     "lost %d: %s", lost, said);
+		cr_expect_eq(mpitrace("--version >/dev/null; grep -c '</html>' step-0/report.html"), 0, "%s", said);
+	}
+	cr_expect_eq(mpitrace("finish step-0 --nodes x"), 2);
+	says("--nodes takes a number from 0 to 1000000, not \"x\"");
+	cr_expect_eq(mpitrace("finish step-0 --wait 86401"), 2);
+	cr_expect_eq(mpitrace("finish step-0 --budget 1e7"), 2);
+	says("--budget takes seconds, not \"1e7\"");
+}
+
+/* Rank 1 waits 510 us three times for 0, which has computed. */
+Test(commands, a_replay_says_what_it_would_gain_and_how_far_it_is_off)
+{
+	cr_expect_eq(mpitrace("whatif a.mpix"), 0, "%s", said);
+	says("Recorded 2.52 ms; replayed unchanged 2.52 ms, 0.0 % off.\n");
+	says("    1.52 ms   39.7 % shorter  without late_sender\n");
+	says("    2.03 ms   19.5 % shorter  computing balanced between the ranks\n");
+	says("    2.52 ms    0.0 % shorter (0.0 to 0.8)  0.5 times the latency\n");
+}
+
+Test(commands, live_says_what_is_wrong_with_its_options)
+{
+	static const struct {
+		const char *words, *said;
+	} cases[] = {
+		{"a b", "more than one job: \"b\""},
+		{"a --port 65536", "--port 65536: not a port"},
+		{"a --port ''", "--port : not a port"},
+		{"a --port -1", "--port -1: not a port"},
+		{"a --interval 0", "--interval needs seconds, not \"0\""},
+		{"a --interval x", "--interval needs seconds, not \"x\""},
+		{"a --alert 0", "--alert needs seconds, not \"0\""},
+		{"a --alert", "unknown option \"--alert\""},
+		{"a --once --port 0", "--once and --json cannot be combined"},
+		{"a --json --socket s", "--once and --json cannot be combined"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cr_expect_eq(mpitrace("live %s", cases[i].words), 2, "%s", cases[i].words);
+		says(cases[i].said);
+	}
 }
 
 Test(commands, a_report_is_a_page_that_appears_whole)
