@@ -61,6 +61,7 @@ Test(html, the_bar_and_the_row_of_a_rank_have_no_more_waiting_than_mpi)
 
 Test(html, of_an_issues_call_sites_five_are_shown_and_others_counted)
 {
+	cr_expect_not(has(SITES("0"), "<dd><br>"), "the first begins the line");
 	cr_expect_not(has(SITES("0,0,0,0,0"), "<br>and "));
 	cr_expect(has(SITES("0,0,0,0,0,0"), "<br>and 1 more</dd>"));
 	cr_expect(has(SITES("0,0,0,0,0,0,0"), "<br>and 2 more</dd>"));
