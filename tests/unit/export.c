@@ -16,7 +16,7 @@
 #define ANALYSIS \
 	"{\"job\":{\"program\":\"/bin/late;x\",\"start\":\"2025-03-04T10:20:30Z\"}," \
 	"\"per_rank\":[{\"rank\":0,\"node\":\"n,1\",\"useful_s\":0.5,\"mpi_s\":null,\"calls\":2}]," \
-	"\"communicators\":[{\"id\":0,\"name\":\"MPI_COMM_WORLD\",\"size\":2}]," \
+	"\"communicators\":[{\"id\":0,\"name\":\"MPI_COMM_WORLD\",\"size\":2,\"ranks\":[0,1]}]," \
 	"\"callsites\":[{\"id\":0,\"op\":\"MPI_Send\",\"file\":\"a.c\",\"line\":3,\"function\":\"main\"}," \
 	"{\"id\":1,\"op\":\"MPI_Recv\",\"file\":\"a.c\",\"line\":5,\"function\":\"main\"}]}"
 
@@ -355,6 +355,8 @@ Test(export, paraver_has_states_events_and_communications_in_order_of_time)
 	export_to("paraver", &all);
 	char *text = text_of("prv/trace.prv"), *line = strtok(text, "\n");
 	cr_expect_str_eq(line, "#Paraver (04/03/2025 at 10:20):3000000_ns:1(2):1:2(1:1,1:1),1");
+	line = strtok(NULL, "\n");
+	cr_expect_str_eq(line, "c:1:1:2:1:2", "of two ranks");
 	long long last = -1, messages = 0, events = 0, waiting = 0;
 	while ((line = strtok(NULL, "\n")) != NULL) {
 		long long ns;
@@ -368,7 +370,8 @@ Test(export, paraver_has_states_events_and_communications_in_order_of_time)
 		} else if (sscanf(line, "1:%*d:%*d:%*d:%*d:%lld", &ns) == 1) {
 			waiting += strstr(line, "1:2:1:2:1:500000:1150000:3") == line;
 		} else {
-			continue; /* a communicator */
+			cr_expect_fail("of no kind: %s", line);
+			continue;
 		}
 		cr_expect_geq(ns, last, "%s", line);
 		last = ns;
