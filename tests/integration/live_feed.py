@@ -382,10 +382,11 @@ def unread(t):
         with subprocess.Popen([MPITRACE, 'live', job.dir + '/step', '--interval', '0.05', '--socket', job.dir + '/s'], stdout=out, stderr=out) as p:
             os.close(out)
             job.sample(1)
-            until(lambda: os.path.exists(job.dir + '/s'))
-            reader = Reader.unix(job.dir + '/s')
-            t.check('a feed whose words nobody reads serves nevertheless', at_number(reader, 1).newest == 1 and p.poll() is None, p.poll())
-            p.terminate()
+            try:
+                until(lambda: os.path.exists(job.dir + '/s'))
+                t.check('a feed whose words nobody reads serves nevertheless', at_number(Reader.unix(job.dir + '/s'), 1).newest == 1 and p.poll() is None, p.poll())
+            finally:
+                p.terminate()
 
 
 def main():
