@@ -462,7 +462,7 @@ static int fleet(int argc, char **argv)
 	if (what == NULL)
 		return usage_error("fleet",
 				   "give a command: ingest, report, monday, serve, query, forget, prune or check");
-	optind = 0;
+	optind = opterr = 0;
 	while (code < 0 && (c = getopt_long(argc - 1, argv + 1, "o:", names, NULL)) != -1)
 		code = parse_option(&o, c, optarg);
 	if (code >= 0)

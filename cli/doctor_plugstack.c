@@ -49,11 +49,11 @@ static FILE *open_file(const char *path)
 
 const char *slurm_conf(void)
 {
-	static const char *const usual[] = {"/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf"};
+	static const char usual[] = "/etc/slurm/slurm.conf", fetched[] = "/run/slurm/conf/slurm.conf";
 	const char *asked = getenv("SLURM_CONF");
 	if (asked != NULL && asked[0] != '\0')
 		return asked;
-	return access(usual[0], F_OK) == 0 || access(usual[1], F_OK) != 0 ? usual[0] : usual[1];
+	return access(usual, F_OK) == 0 || access(fetched, F_OK) != 0 ? usual : fetched;
 }
 
 /* Behind the key and its blanks, NULL if the line begins with something else. */

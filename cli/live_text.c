@@ -82,11 +82,11 @@ static void put_job(const struct snapshot *l, unsigned columns)
 		if (state != NODE_LAGS && state != NODE_WITHOUT)
 			continue;
 		double age_s = (double)(l->realtime_ns - l->nodes.at[i].realtime_ns) / 1e9;
-		snprintf(line, sizeof(line), "node %s %s", l->step.nodes.at[i].name,
-			 state == NODE_WITHOUT ? "has no samples yet" : "lags: its last sample is old");
+		char before[64] = "";
 		if (state == NODE_LAGS && age_s > 0)
-			snprintf(line + strlen(line), sizeof(line) - strlen(line), ", %s before the others'",
-				 fmt_plain(fmt_time(age_s)).s);
+			snprintf(before, sizeof(before), ", %s before the others'", fmt_plain(fmt_time(age_s)).s);
+		snprintf(line, sizeof(line), "node %s %s%s", l->step.nodes.at[i].name,
+			 state == NODE_WITHOUT ? "has no samples yet" : "lags: its last sample is old", before);
 		put_line(line, columns);
 	}
 }

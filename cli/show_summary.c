@@ -246,7 +246,7 @@ static void put_patterns(const cJSON *a)
 static void put_phases(const cJSON *a)
 {
 	const cJSON *phases = json_item(a, "phases"), *x;
-	double drift = json_number_or(phases, "drift", 0);
+	double drift = json_number(phases, "drift");
 	const char *between = "";
 	if (json_count(phases, "parts") > 0)
 		fputs("Phases      ", stdout);
@@ -261,8 +261,8 @@ static void put_phases(const cJSON *a)
 			       seconds_text(json_number_of(to) - json_number_of(from)).s);
 			continue;
 		}
-		printf("%s of %s", many_text(json_number_or(phases, "iterations", 0), "iteration").s,
-		       seconds_text(json_number_or(phases, "iteration_s", 0)).s);
+		printf("%s of %s", many_text(json_number(phases, "iterations"), "iteration").s,
+		       seconds_text(json_number(phases, "iteration_s")).s);
 		if (drift_is_seen(phases))
 			printf(" (%s)", drift > 0 ? "growing" : "shrinking");
 	}

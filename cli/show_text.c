@@ -34,9 +34,9 @@ void show_words(const char *text, int column, int indent)
 	int left = TEXT_BYTES_MAX;
 	bool first = true;
 	while (*text != 0 && left > 0) {
-		char word[SHOW_COLUMNS];
+		char word[SHOW_COLUMNS + 1];
 		size_t n = strcspn(text, " ");
-		n = n < sizeof(word) - (size_t)indent ? n : sizeof(word) - (size_t)indent;
+		n = n < SHOW_COLUMNS - (size_t)indent ? n : SHOW_COLUMNS - (size_t)indent;
 		memcpy(word, text, n);
 		word[n] = 0;
 		if (!first && column + 1 + (int)n > SHOW_COLUMNS) {

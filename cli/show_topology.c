@@ -133,20 +133,20 @@ static bool alike(const struct core *a, const struct core *b)
 }
 
 /* As many as fit, but eights if they fit: they are easier to count. */
-static unsigned a_line(const struct map *m, int indent)
+static int a_line(const struct map *m, int indent)
 {
 	int fit = (COLUMNS - indent - 17) / (m->width + 1);
-	return fit >= 8 ? (unsigned)fit / 8 * 8 : fit > 0 ? (unsigned)fit : 1;
+	return fit >= 8 ? fit / 8 * 8 : fit;
 }
 
 static void put_numa(const struct map *m, int socket, int numa, int indent)
 {
-	unsigned line = a_line(m, indent);
+	int line = a_line(m, indent);
 	for (unsigned from = 0, to; from < m->n; from = to) {
-		to = from + 1;
+		to = from + 1; /* one, however narrow it is */
 		if (!m->core[from].there || m->core[from].socket != socket || m->core[from].numa != numa)
 			continue;
-		while (to < m->n && to - from < line && alike(&m->core[from], &m->core[to]))
+		while (to < m->n && (int)(to - from) < line && alike(&m->core[from], &m->core[to]))
 			to++;
 		put_cores(m, from, to, indent);
 	}

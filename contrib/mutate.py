@@ -26,7 +26,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 ARGUED = 'tests/mutants.txt' # FILE: FUNCTION: TEXT OF THE LINE => WHAT BECAME OF IT :: why nobody can notice
 ROOMS = ('base', 'format', 'spank', 'pmpi', 'collect', 'topology', 'postproc', 'reports', 'fleet', 'cli')
 # Of the suite integration, those that start no MPI program and take seconds: by them people see what a page or a command says.
-QUICK = ('commands', 'fixtures', 'golden', 'job_page', 'protocol_corpus', 'report-command')
+QUICK = ('commands', 'doctor-command', 'export_generated', 'fixtures', 'golden', 'golden_fixtures', 'job_page', 'live_once', 'protocol_corpus', 'report-command')
 SLOWER = 10 # times as long as usual, and five seconds: it hangs
 
 # What a mistake looks like: a name, what is looked for in code (no comment, no text), and what stands there then.
@@ -118,7 +118,7 @@ class Build:
 
 
 def lines_by_test(work, suites, longest):
-    """(file -> lines that are compiled, test -> [digest, seconds, file -> lines that it comes by, files of its own])."""
+    """(file -> lines that are compiled, test -> [digest, seconds, file -> lines that it comes by, files of its own]), of tests that pass."""
     known_at, known = os.path.join(work, 'lines.json'), {}
     if os.path.exists(known_at):
         with open(known_at, encoding='utf-8') as f:
@@ -133,12 +133,13 @@ def lines_by_test(work, suites, longest):
             with open(known_at + '.new', 'w', encoding='utf-8') as f:
                 json.dump(known, f)
             os.rename(known_at + '.new', known_at)
-        result[name] = [*known[name], build.own[name]]
+        if known[name][2] is not None:
+            result[name] = [*known[name], build.own[name]]
     return lines_seen(build, '.gcno'), result
 
 
 def lines_of_test(build, name, command, env, longest):
-    """(seconds, file -> lines); no lines of one that takes too long or fails as it is."""
+    """(seconds, file -> lines); None of one that takes too long or fails as it is: it would fail with any mistake."""
     for folder, _, files in os.walk(build.where):
         for file in files:
             if file.endswith('.gcda'):
@@ -148,7 +149,7 @@ def lines_of_test(build, name, command, env, longest):
     seconds = time.monotonic() - begin
     if code != 0:
         print('%s: %s' % (name, 'it takes longer' if code is None else 'it fails as it is: ' + out[-500:]), file=sys.stderr)
-        return seconds, {}
+        return seconds, None
     return seconds, lines_seen(build, '.gcda')
 
 

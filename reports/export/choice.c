@@ -9,12 +9,12 @@ int export_ranks_parse(const char *text, struct export_ranks *ret_ranks)
 	while (r.n < EXPORT_RANGES_MAX) {
 		char *end;
 		unsigned long long first = strtoull(text, &end, 10), last = first;
-		if (end == text || *text < '0' || *text > '9')
+		if (*text < '0' || *text > '9')
 			return -EINVAL;
 		if (*end == '-') {
 			text = end + 1;
 			last = strtoull(text, &end, 10);
-			if (end == text || *text < '0' || *text > '9')
+			if (*text < '0' || *text > '9')
 				return -EINVAL;
 		}
 		if (last < first || last >= RANKS_MAX)

@@ -109,19 +109,16 @@ int definitions_read(struct definitions *d, const struct mpix_file *f, struct er
 	*d = (struct definitions){.analysis = cJSON_Parse(mpix_analysis(f)), .nranks = info->ranks};
 	if (d->analysis == NULL)
 		return fail(e, -EBADMSG, "its analysis is not JSON; analyse again");
-	int rc = index_list(&d->callsites, d->analysis, "callsites", "id");
-	if (rc == 0)
-		rc = index_list(&d->comms, d->analysis, "communicators", "id");
-	if (rc == 0)
-		rc = index_list(&d->windows, d->analysis, "windows", "id");
-	if (rc == 0)
-		rc = index_list(&d->files, d->analysis, "files", "id");
-	if (rc == 0)
-		rc = index_list(&d->frames, d->analysis, "frames", "id");
-	if (rc == 0)
-		rc = index_list(&d->stacks, d->analysis, "stacks", "id");
-	if (rc == 0)
-		rc = index_list(&d->ranks, d->analysis, "per_rank", "rank");
+	const struct {
+		struct definition_list *list;
+		const char *key, *id;
+	} lists[] = {{&d->callsites, "callsites", "id"}, {&d->comms, "communicators", "id"},
+		     {&d->windows, "windows", "id"},	 {&d->files, "files", "id"},
+		     {&d->frames, "frames", "id"},	 {&d->stacks, "stacks", "id"},
+		     {&d->ranks, "per_rank", "rank"}};
+	int rc = 0;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && rc == 0; i++)
+		rc = index_list(lists[i].list, d->analysis, lists[i].key, lists[i].id);
 	if (rc == 0)
 		rc = make_labels(d);
 	if (rc == 0)

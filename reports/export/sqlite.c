@@ -41,8 +41,8 @@ static int check(struct exporting *x, int rc)
 		return 0;
 	if (rc == SQLITE_INTERRUPT)
 		return fail(x->e, -EINTR, "stopped by a signal");
-	return fail(x->e, rc == SQLITE_NOMEM ? -ENOMEM : -EIO, "%s: cannot write: %s; nothing was left behind",
-		    x->choice->path, sqlite3_errmsg(s->db));
+	return fail(x->e, -EIO, "%s: cannot write: %s; nothing was left behind", x->choice->path,
+		    sqlite3_errmsg(s->db));
 }
 
 /* Indices take long: not 0 stops the statement. */

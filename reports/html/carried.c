@@ -84,10 +84,7 @@ int carried_load(struct carried *c, const char *viewer, const char *trace)
 	c->path = trace;
 	c->name = basename_of(trace);
 	c->bytes = (uint64_t)st.st_size;
-	int r = load_viewer(c, viewer);
-	if (r < 0)
-		carried_done(c);
-	return r;
+	return load_viewer(c, viewer);
 }
 
 void carried_done(struct carried *c)

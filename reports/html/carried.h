@@ -21,7 +21,7 @@ struct carried {
 	char scripts[CARRIED_POLICY], styles[CARRIED_POLICY];
 };
 
-/* 0, or -errno: not both are there and readable. Paths may be NULL. */
+/* 0, or -errno: not both are there and readable. Paths may be NULL. To be given to carried_done() in either case. */
 int carried_load(struct carried *c, const char *viewer, const char *trace);
 /* The trace, or of one that is larger what the places need and what else there is room for, so that carried_bytes() is
  * bytes_max or less. 0; -E2BIG: not even a part fits; or -errno. */

@@ -34,7 +34,6 @@ static void read_analysis(struct job_step *x, const struct model *m)
 			continue;
 		x->severity = issue_severity(m->issue[i]);
 		x->issue = strdup(json_text(m->issue[i], "issue", "issue"));
-		x->what = strdup(json_text(m->issue[i], "what", ""));
 		x->loss_s = fmax(0, json_number_or(m->issue[i], "loss_s", 0));
 	}
 }
@@ -68,7 +67,6 @@ void job_done(struct job_steps *all)
 		free(x->name);
 		free(x->program);
 		free(x->issue);
-		free(x->what);
 		free(x->link);
 	}
 	vec_done(&all->list);

@@ -13,9 +13,9 @@
 
 /* What is kept of one step. */
 struct job_step {
-	char *name, *program, *issue, *what; /* issue: the first one; NULL: none, or no trace */
-	char *link;			     /* of its page, relative to that of the job; NULL: it has none */
-	double ranks, runtime_s;	     /* NAN: not known */
+	char *name, *program, *issue; /* issue: the first one; NULL: none, or no trace */
+	char *link;		      /* of its page, relative to that of the job; NULL: it has none */
+	double ranks, runtime_s;      /* NAN: not known */
 	double total_s, useful_s, mpi_s, wait_s;
 	double loss_s, parallel;
 	bool known, partial, waits_known, waits_at_least;

@@ -44,13 +44,12 @@ static void write_member(struct page *p, struct data *d, const cJSON *item)
 	char *text = item->string != NULL ? json_print(item) : NULL;
 	cJSON *name = text != NULL ? cJSON_CreateString(item->string) : NULL;
 	char *key = name != NULL ? json_print(name) : NULL;
-	size_t bytes = text != NULL ? strlen(text) : 0;
-	if (key != NULL && bytes <= MEMBER_BYTES_MAX && bytes <= d->room) {
+	if (key != NULL && strlen(text) <= MEMBER_BYTES_MAX && strlen(text) <= d->room) {
 		put_inert(p, key);
 		put(p, ":");
 		put_inert(p, text);
 		put(p, ",\n");
-		d->room -= bytes;
+		d->room -= strlen(text);
 	} else if (name != NULL) {
 		cJSON_AddItemToArray(d->left_out, name);
 		name = NULL;

@@ -60,10 +60,11 @@ def one_name(t, directory, name):
 
 def wrong_options(t):
     """In our own words, and none of the library's."""
-    for command in ('analyze', 'check', 'export', 'finish', 'import', 'record', 'report', 'show', 'topology', 'view', 'whatif'):
-        r = subprocess.run([MPITRACE, command, '--nope'], env=ENV, capture_output=True, encoding='utf-8')
+    for command in ('analyze', 'check', 'diff', 'doctor', 'export', 'finish', 'fleet ingest', 'import', 'live', 'query', 'record', 'report', 'run', 'show',
+                    'sweep', 'topology', 'view', 'whatif'):
+        r = subprocess.run([MPITRACE, *command.split(), '--nope'], env=ENV, capture_output=True, encoding='utf-8')
         t.check('%s: an option that is none: what is wrong, and how it is used' % command, r.returncode == 2 and
-                re.fullmatch(r'mpitrace %s: .*\nusage: mpitrace .*' % command, r.stderr.strip(), re.S) and r.stderr.count('\n') <= 3, r)
+                re.fullmatch(r'mpitrace %s: .*\nusage: mpitrace .*' % command.split()[0], r.stderr.strip(), re.S) and r.stderr.count('\n') <= 3, r)
 
 
 def left_behind(t, directory):

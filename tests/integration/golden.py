@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""golden.py [--write]: what `mpitrace show` says of generated traces is what tests/corpus/golden holds, but for times and shares of
-them. `ninja golden` writes the files anew: look at the difference before you commit it. GENERATE: the generator, GOLDEN: the folder."""
+"""golden.py [fixtures|--write]: what `mpitrace show` says of generated traces is what tests/corpus/golden holds, but for times and shares
+of them; fixtures: what page, terminal and comparison say and draw of analyses of tests/corpus/analysis, to the last digit. `ninja golden`
+writes the files anew: look at the difference before you commit it. GENERATE: the generator, GOLDEN: the folder."""
 import difflib
+import html
 import os
 import re
 import subprocess
@@ -41,6 +43,42 @@ def shown(folder, pattern, ranks, nodes, events):
     return subprocess.run([MPITRACE, 'show', 't.mpix'], cwd=folder, capture_output=True, check=True, encoding='utf-8').stdout, page
 
 
+DRAWN = re.compile(r'<(/?(?:svg|g|rect|path|line|circle|text|use)\b[^>]*)>')
+BLOCK = re.compile(r'</?(?:tr|p|h\d|li|dt|dd|div|figure|figcaption|caption|section|summary|details|aside|header|footer|nav|table|main|pre)\b[^>]*>')
+ONCE = re.compile(r'(?: (?:x|y|x1|x2|y1|y2|cx|cy|r|width|height|class))?="([^"]*)"')
+
+
+def seen(page):
+    """A line a block of words, and one a shape: its place, size and colour."""
+    page = re.sub(r'<(style|script|defs)\b.*?</\1>', '', page, flags=re.S)
+    page = DRAWN.sub(lambda m: '\n' + ONCE.sub(r' \1', m[1]) + '\n', page)
+    page = html.unescape(re.sub(r'<[^>]*>', ' ', BLOCK.sub('\n', page)))
+    return '\n'.join(' '.join(line.split()) for line in page.split('\n') if line.split() and line[:2] not in ('/g', '/s', '/t')) + '\n'
+
+
+def said(*words):
+    return subprocess.run(words, cwd=os.environ['CORPUS'], capture_output=True, check=True, encoding='utf-8').stdout
+
+
+def fixtures():
+    """Name and text."""
+    for name in ('halo_issues', 'partial'):
+        yield name + '-terminal', said(os.environ['SHOW_JSON'], name + '.json')
+        yield name + '-page', seen(said(os.environ['REPORT_JSON'], name + '.json'))
+    same = ('nothing_to_fix.json', 'nothing_to_fix.json', '--')
+    yield 'compared-partial', said(MPITRACE, 'diff', *same, 'halo_issues.json', 'partial.json')
+    yield 'compared', said(MPITRACE, 'diff', *same, 'halo_issues.json', 'halo_issues.json')
+    with tempfile.TemporaryDirectory(prefix='mpitrace-test-') as folder:
+        said(MPITRACE, 'diff', *same, 'halo_issues.json', 'halo_issues.json', '--html', folder + '/page')
+        with open(folder + '/page', encoding='utf-8') as f:
+            yield 'compared-page', seen(re.search(r'<section id="diff".*?</section>', f.read(), re.S)[0])
+
+
+def put(name, text):
+    with open('%s/%s.txt' % (GOLDEN, name), 'w', encoding='utf-8') as f:
+        f.write(text)
+
+
 def compare(t, name, text):
     with open('%s/%s.txt' % (GOLDEN, name), encoding='utf-8') as f:
         wanted = f.read()
@@ -50,14 +88,16 @@ def compare(t, name, text):
 
 def main():
     t, write = Tests(), '--write' in sys.argv
-    for trace in TRACES:
+    if write or 'fixtures' in sys.argv:
+        for name, text in fixtures():
+            put(name, text) if write else compare(t, name, text)
+    for trace in TRACES if 'fixtures' not in sys.argv else ():
         name = '%s-%d' % trace[:2]
         with tempfile.TemporaryDirectory(prefix='mpitrace-test-') as folder:
             text, page = shown(folder, *trace)
         text = masked(text)
         if write:
-            with open('%s/%s.txt' % (GOLDEN, name), 'w', encoding='utf-8') as f:
-                f.write(text)
+            put(name, text)
         else:
             compare(t, name, text)
             t.equal(name + ': no line is longer than the terminal', agree.too_wide(text), [])

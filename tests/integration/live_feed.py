@@ -363,9 +363,24 @@ def usage(t):
             t.equal('usage: %s' % ' '.join(words), subprocess.run([MPITRACE, 'live', job.dir, *words], capture_output=True).returncode, 2)
 
 
+def unread(t):
+    """Who started it has gone, and nobody reads where it listens."""
+    with Job(1, 1) as job:
+        gone, out = os.pipe()
+        os.close(gone)
+        with subprocess.Popen([MPITRACE, 'live', job.dir + '/step', '--interval', '0.05', '--socket', job.dir + '/s'], stdout=out, stderr=out) as p:
+            os.close(out)
+            job.sample(1)
+            try:
+                until(lambda: os.path.exists(job.dir + '/s'))
+                t.check('a feed whose words nobody reads serves nevertheless', at_number(Reader.unix(job.dir + '/s'), 1).newest == 1 and p.poll() is None, p.poll())
+            finally:
+                p.terminate()
+
+
 def main():
     t = Tests()
-    for case in (merges, lags, now_waits, missing, unreadable, hangs_up, wide, errors, readers, places, usage):
+    for case in (merges, lags, now_waits, missing, unreadable, hangs_up, unread, wide, errors, readers, places, usage):
         case(t)
     t.end()
 

@@ -120,16 +120,38 @@ Test(show, a_word_longer_than_a_line_is_cut_into_lines)
 	char word[200];
 	memset(word, 'x', sizeof(word) - 1);
 	word[sizeof(word) - 1] = '\0';
-	char *got = words_of(word, 0, 4), *line = got;
-	size_t all = 0;
-	for (size_t n; *line != '\0'; line += n + 1) {
-		n = strcspn(line, "\n");
-		cr_expect_leq(n, SHOW_COLUMNS, "%zu", n);
-		for (size_t i = 0; i < n; i++)
-			all += line[i] == 'x';
+	for (int indent = 0; indent < 8; indent += 4) {
+		char *got = words_of(word, 0, indent), *line = got;
+		size_t all = 0;
+		for (size_t n; *line != '\0'; line += n + 1) {
+			n = strcspn(line, "\n");
+			cr_expect_leq(n, SHOW_COLUMNS, "%zu", n);
+			for (size_t i = 0; i < n; i++)
+				all += line[i] == 'x';
+		}
+		cr_expect_eq(all, strlen(word));
+		free(got);
 	}
-	cr_expect_eq(all, strlen(word));
-	free(got);
+}
+
+/* Where events were lost, what waited in them is not known; a bound that says something is one. */
+Test(show, waiting_is_known_of_single_calls_unless_all_of_it_may_be_lost)
+{
+	static const struct {
+		const char *json;
+		bool known;
+	} cases[] = {
+		{"{\"per_rank\":[{\"wait_s\":0}]}", true},
+		{"{\"coverage\":{\"events\":0},\"per_rank\":[{\"wait_s\":1}]}", false},
+		{"{\"coverage\":{\"events\":9,\"events_lost\":1},\"per_rank\":[{\"wait_s\":0}]}", false},
+		{"{\"coverage\":{\"events\":9,\"events_lost\":1},\"per_rank\":[{\"wait_s\":0},{\"wait_s\":0.5}]}",
+		 true},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cJSON *a = cJSON_Parse(cases[i].json);
+		cr_expect_eq(show_knows_waits(a), cases[i].known, "%s", cases[i].json);
+		cJSON_Delete(a);
+	}
 }
 
 Test(show, names_are_ascii_of_a_bounded_length)
@@ -382,6 +404,7 @@ Test(programs, includes_are_read_from_beside_the_file_that_has_them)
 	put_text("more.d/a.conf", "optional /opt/mpitrace.so spool=/first\n");
 	put_text("more.d/b.conf", "optional /opt/mpitrace.so spool=/second\n");
 	struct plugstack p = stack_of("include more.d/*.conf\n");
+	cr_expect_eq(p.wrong.level, VERDICT_OK, "%s", p.wrong.what);
 	cr_expect_eq(p.times, 2);
 	cr_expect_str_eq(p.config.spool, "/first", "the first counts");
 }
@@ -406,6 +429,40 @@ Test(programs, a_key_of_slurms_configuration_is_found_through_includes)
 	cr_expect(slurm_conf_value("PlugStackConfig", value, sizeof(value)));
 	cr_expect_str_eq(value, "/etc/x.conf");
 	cr_expect_not(slurm_conf_value("Cluster", value, sizeof(value)));
+}
+
+/* Eight files deep, of which each has the next one. */
+Test(programs, a_key_of_slurms_configuration_is_found_eight_files_deep)
+{
+	char value[64], name[16], text[32];
+	setenv("SLURM_CONF", below("0.conf"), 1);
+	for (int deep = 7; deep < 9; deep++) {
+		for (int i = 0; i < deep; i++) {
+			snprintf(name, sizeof(name), "%d.conf", i);
+			snprintf(text, sizeof(text), "Include %d.conf\n", i + 1);
+			put_text(name, text);
+		}
+		snprintf(name, sizeof(name), "%d.conf", deep);
+		put_text(name, "ClusterName=deep\n");
+		cr_expect_eq(slurm_conf_value("ClusterName", value, sizeof(value)), deep < 8, "%d", deep);
+	}
+}
+
+/* A node without Slurm has neither; where slurm.conf is elsewhere, this one counts. */
+Test(programs, plugstack_is_looked_for_beside_slurms_configuration)
+{
+	struct plugstack p;
+	setenv("SLURM_CONF", below("slurm.conf"), 1);
+	plugstack_read(&p);
+	cr_expect(!p.there && p.path[0] == '\0', "%s", p.path);
+	put_text("slurm.conf", "ClusterName=c\n");
+	plugstack_read(&p);
+	cr_expect_not(p.there);
+	cr_expect_str_eq(p.path, below("plugstack.conf"), "where one is to be written: %s", p.path);
+	put_text("plugstack.conf", "optional /opt/mpitrace.so\n");
+	unlink(below("slurm.conf"));
+	plugstack_read(&p);
+	cr_expect(p.there && p.times == 1);
 }
 
 /* ---- keys ---- */

@@ -167,6 +167,48 @@ Test(commands, a_program_is_looked_for_as_a_shell_does)
 		     127);
 }
 
+/* By a shell that sets before. */
+#define SHELL(before) "--version >/dev/null; " before "; exec $MPITRACE "
+
+/* Exit code, signals and what lies about are as without us. */
+Test(commands, a_program_that_is_run_notices_nothing_of_it)
+{
+	cr_assert_eq(mpitrace("--version >/dev/null; ls -A"), 0);
+	char *before = strdup(said);
+	cr_expect_eq(mpitrace("run -- sh -c 'exit 5'"), 5);
+	says("no MPI call of sh came to the tracer; the program ended with exit code 5");
+	cr_expect_eq(mpitrace("run -- sh -c 'kill -TERM $$'"), 128 + 15, "%s", said);
+	cr_expect_eq(
+		mpitrace(SHELL("trap '' USR2; grep -E 'Sig(Blk|Ign)' /proc/self/status >plain") "run -- sh -c \"grep "
+												"-E 'Sig(Blk|Ign)' "
+												"/proc/self/status | "
+												"cmp - plain\""),
+		0, "%s", said);
+	cr_assert_eq(mpitrace("--version >/dev/null; rm plain; ls -A"), 0);
+	cr_expect_str_eq(said, before, "%s", said);
+	free(before);
+}
+
+#define LAUNCHER \
+	"mkdir -p bin; printf '#!/bin/sh\n%s\n' >bin/mpirun; chmod 755 bin/mpirun; cp /bin/true prog; " \
+	"PATH=$PWD/bin:$PATH"
+
+/* A script stands for the launcher. */
+Test(commands, what_a_launcher_is_told_and_why_it_started_nothing)
+{
+	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 --mpirun '--a  b' -- ./prog c 'd e'",
+			      "[ \"$1\" != --version ] && printf \"<%%s>\" \"$@\" && exec /bin/true"),
+		     0, "%s", said);
+	says("<-n><3><--a><b><./prog><c><d e>");
+	says("no MPI call of ./prog came to the tracer: it is not an MPI program");
+	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 -- ./prog", "exit 7"), 7, "%s", said);
+	says("mpirun failed before it started ./prog: exit code 7; its own message is above");
+	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 -- ./prog", "echo unknown option; exit 7"), 7, "%s", said);
+	says("exit code 7; it rejects an option in --mpirun");
+	cr_expect_eq(mpitrace(SHELL(LAUNCHER) "run -n 3 -- ./prog", "kill -TERM $$"), 128 + 15, "%s", said);
+	says("mpirun was ended by signal 15 before it started ./prog");
+}
+
 Test(commands, show_lists_events_of_a_rank_and_a_span)
 {
 	cr_expect_eq(mpitrace("show a.mpix --events"), 0);
@@ -235,6 +277,65 @@ Test(commands, a_replay_without_single_calls_is_refused)
 	says("no single calls in it");
 }
 
+/* Of a rank that died all is there; of one that lost events it is not. */
+Test(commands, a_step_is_finished_whole_unless_something_of_it_was_lost)
+{
+	for (int lost = 0; lost < 2; lost++) {
+		struct program *p = program_create(2, 1);
+		for (unsigned i = 0; i < 4; i++) {
+			program_coll(p, i % 2,
+				     (struct call){.op = "MPI_Barrier", .from_us = 100 * i, .to_us = 100 * i + 150});
+			if (lost)
+				program_budget_spent(p, i % 2);
+		}
+		if (!lost)
+			program_killed(p, 1, 9);
+		cr_assert_eq(mpitrace("--version >/dev/null; rm -rf step-0; mkdir step-0"), 0);
+		program_write(p, dir, 5000, -1);
+		program_destroy(p);
+		cr_expect_eq(mpitrace("--version >/dev/null; mv n0.mpic step-0; $MPITRACE finish step-0"), lost ? 4 : 0,
+			     "lost %d: %s", lost, said);
+		cr_expect_eq(mpitrace("--version >/dev/null; grep -c '</html>' step-0/report.html"), 0, "%s", said);
+	}
+	cr_expect_eq(mpitrace("finish step-0 --nodes x"), 2);
+	says("--nodes takes a number from 0 to 1000000, not \"x\"");
+	cr_expect_eq(mpitrace("finish step-0 --wait 86401"), 2);
+	cr_expect_eq(mpitrace("finish step-0 --budget 1e7"), 2);
+	says("--budget takes seconds, not \"1e7\"");
+}
+
+/* Rank 1 waits 510 us three times for 0, which has computed. */
+Test(commands, a_replay_says_what_it_would_gain_and_how_far_it_is_off)
+{
+	cr_expect_eq(mpitrace("whatif a.mpix"), 0, "%s", said);
+	says("Recorded 2.52 ms; replayed unchanged 2.52 ms, 0.0 % off.\n");
+	says("    1.52 ms   39.7 % shorter  without late_sender\n");
+	says("    2.03 ms   19.5 % shorter  computing balanced between the ranks\n");
+	says("    2.52 ms    0.0 % shorter (0.0 to 0.8)  0.5 times the latency\n");
+}
+
+Test(commands, live_says_what_is_wrong_with_its_options)
+{
+	static const struct {
+		const char *words, *said;
+	} cases[] = {
+		{"a b", "more than one job: \"b\""},
+		{"a --port 65536", "--port 65536: not a port"},
+		{"a --port ''", "--port : not a port"},
+		{"a --port -1", "--port -1: not a port"},
+		{"a --interval 0", "--interval needs seconds, not \"0\""},
+		{"a --interval x", "--interval needs seconds, not \"x\""},
+		{"a --alert 0", "--alert needs seconds, not \"0\""},
+		{"a --alert", "unknown option \"--alert\""},
+		{"a --once --port 0", "--once and --json cannot be combined"},
+		{"a --json --socket s", "--once and --json cannot be combined"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cr_expect_eq(mpitrace("live %s", cases[i].words), 2, "%s", cases[i].words);
+		says(cases[i].said);
+	}
+}
+
 Test(commands, a_report_is_a_page_that_appears_whole)
 {
 	cr_expect_eq(mpitrace("report a.mpix -o page.html"), 0, "%s", said);
@@ -286,4 +387,81 @@ Test(commands, who_asks_a_trace_that_lost_events_is_told_how_many)
 	cr_expect(is_said_once(told), "%s", said);
 	cr_expect_eq(mpitrace("query a.mpix 'SELECT count(*) AS n FROM events'"), 0);
 	cr_expect_null(strstr(said, "lost"), "%s", said);
+}
+
+/* A record of a.mpix, whose clock began long ago, of a day since there is an mpitrace. */
+#define RECORD "$MPITRACE record a.mpix | sed -E 's/[0-9]{4}(-[0-9]{2}){2}T/2026-03-14T/g'"
+
+/* What is taken, known and left out is said; what a run is to remove goes when it has settled, what nobody could read
+ * after a week. */
+Test(commands, records_go_into_a_fleet_once_and_leave_their_outbox)
+{
+	cr_assert_eq(mpitrace("--version >/dev/null; mkdir box; " RECORD " >box/a.job.json"), 0, "%s", said);
+	cr_expect_eq(mpitrace("fleet ingest box --db f.db"), 0);
+	cr_expect_str_eq(said, "1 record added, 0 replaced, 0 known already, 0 left out\n", "%s", said);
+	cr_expect_eq(mpitrace("fleet ingest box --db f.db --remove; ls box"), 0);
+	cr_expect_str_eq(said, "0 records added, 0 replaced, 1 known already, 0 left out\na.job.json\n", "%s", said);
+	cr_assert_eq(
+		mpitrace(SHELL("echo '{}' >box/b.job.json; touch -d '2 hours ago' box/*") "fleet ingest box --db f.db"),
+		4);
+	says("box/b.job.json: is not a record of schema mpitrace/job/2; ignored\n");
+	says("1 known already, 1 left out\n");
+	mpitrace("fleet ingest box --db f.db --remove >/dev/null; ls box");
+	cr_expect_null(strstr(said, "a.job.json"), "%s", said);
+	says("b.job.json");
+	mpitrace("fleet ingest box --db f.db --remove >/dev/null; touch -d '8 days ago' box/*; ls box");
+	says("b.job.json");
+	mpitrace("fleet ingest box --db f.db --remove >/dev/null 2>&1; ls box");
+	cr_expect_str_eq(said, "", "%s", said);
+}
+
+Test(commands, a_fleet_is_asked_checked_shown_and_forgets)
+{
+	cr_assert_eq(mpitrace("--version >/dev/null; " RECORD " | $MPITRACE fleet ingest - --db f.db"), 0, "%s", said);
+	cr_expect_eq(mpitrace("fleet query 'SELECT ranks, 7 AS n FROM jobs' --db f.db --csv"), 0);
+	cr_expect_str_eq(said, "ranks,n\r\n2,7\r\n", "%s", said);
+	cr_expect_eq(mpitrace("fleet query 'SELECT ranks, 7 AS n FROM jobs' --db f.db --json"), 0);
+	cr_expect_str_eq(said, "[\n{\"ranks\":2,\"n\":7}\n]\n", "%s", said);
+	cr_expect_eq(mpitrace("fleet check --db f.db"), 0);
+	cr_expect_str_eq(said, "f.db: whole, 1 job, 0 pruned\n", "%s", said);
+	cr_expect_eq(mpitrace("fleet report --db f.db -o pages; grep -c '</html>' pages/index.html"), 0);
+	cr_expect_str_eq(said, "1\n", "%s", said);
+	cr_expect_eq(mpitrace("fleet forget --user nobody-of-that-name --db f.db"), 3);
+	says("no job of a user \"nobody-of-that-name\"");
+	cr_expect_eq(mpitrace("fleet forget --user $(id -un) --db f.db; $MPITRACE fleet check --db f.db"), 0);
+	says("1 job of ");
+	says("f.db: whole, 0 jobs, 0 pruned\n");
+}
+
+Test(commands, what_a_fleet_cannot_take_is_said)
+{
+	static const struct {
+		const char *words, *said;
+	} cases[] = {
+		{"ingest --db f.db", "ingest needs records"},
+		{"check", "--db FILE is missing"},
+		{"check --db", "unknown option, or its value is missing"},
+		{"prune --db f.db", "prune takes --keep DAYS"},
+		{"prune --db f.db --keep 30", "--keep takes a number of days, 31 or more"},
+		{"prune --db f.db --keep 100001", "--keep takes a number from 0 to 100000, not \"100001\""},
+		{"report --db f.db", "report writes pages into the directory of -o"},
+		{"report --db f.db -o x --days ''", "--days takes a number"},
+		{"report --db f.db -o x --jobs -1", "--jobs takes a number"},
+		{"report --db f.db -o x --public 1", "--public takes a number of users, 2 or more"},
+		{"report --db f.db -o x --public 100001", "--public takes a number of users, 2 or more"},
+		{"report --db f.db -o x --public 2 --user u", "--public takes a number of users, 2 or more"},
+		{"monday --db f.db --until 2026-03-2x", "--until takes a day as in 2026-03-02, not \"2026-03-2x\""},
+		{"monday --db f.db x", "monday takes no more than its options"},
+		{"query --db f.db", "query takes one SQL query"},
+		{"forget --db f.db", "forget takes --user NAME"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cr_expect_eq(mpitrace("fleet %s", cases[i].words), 2, "%s", cases[i].words);
+		says(cases[i].said);
+	}
+	cr_expect_eq(mpitrace("fleet ingest a.mpix --db f.db; $MPITRACE fleet prune --db f.db --keep 31"), 0, "%s",
+		     said);
+	cr_expect_eq(mpitrace("fleet report --db f.db -o two --public 2"), 0, "%s", said);
+	cr_expect_eq(mpitrace("fleet check --db none/f.db"), 3);
+	says("none/f.db");
 }

@@ -16,11 +16,50 @@
 #define ANALYSIS \
 	"{\"job\":{\"program\":\"/bin/late;x\",\"start\":\"2025-03-04T10:20:30Z\"}," \
 	"\"per_rank\":[{\"rank\":0,\"node\":\"n,1\",\"useful_s\":0.5,\"mpi_s\":null,\"calls\":2}]," \
-	"\"communicators\":[{\"id\":0,\"name\":\"MPI_COMM_WORLD\",\"size\":2}]," \
+	"\"communicators\":[{\"id\":0,\"name\":\"MPI_COMM_WORLD\",\"size\":2,\"ranks\":[0,1]}]," \
 	"\"callsites\":[{\"id\":0,\"op\":\"MPI_Send\",\"file\":\"a.c\",\"line\":3,\"function\":\"main\"}," \
 	"{\"id\":1,\"op\":\"MPI_Recv\",\"file\":\"a.c\",\"line\":5,\"function\":\"main\"}]}"
 
-static const char *const ops[] = {"MPI_Send", "MPI_Recv", "MPI_Barrier"};
+/* The first three are called; the others are those that Paraver knows, and one that it does not. */
+static const char *const ops[] = {"MPI_Send",
+				  "MPI_Recv",
+				  "MPI_Barrier",
+				  "MPI_Isend",
+				  "MPI_Irecv",
+				  "MPI_Wait",
+				  "MPI_Waitall",
+				  "MPI_Bcast",
+				  "MPI_Reduce",
+				  "MPI_Allreduce",
+				  "MPI_Alltoall",
+				  "MPI_Alltoallv",
+				  "MPI_Gather",
+				  "MPI_Gatherv",
+				  "MPI_Scatter",
+				  "MPI_Scatterv",
+				  "MPI_Allgather",
+				  "MPI_Allgatherv",
+				  "MPI_Comm_rank",
+				  "MPI_Comm_size",
+				  "MPI_Comm_create",
+				  "MPI_Comm_dup",
+				  "MPI_Comm_split",
+				  "MPI_Comm_group",
+				  "MPI_Comm_free",
+				  "MPI_Scan",
+				  "MPI_Init",
+				  "MPI_Finalize",
+				  "MPI_Bsend",
+				  "MPI_Ssend",
+				  "MPI_Rsend",
+				  "MPI_Ibsend",
+				  "MPI_Issend",
+				  "MPI_Irsend",
+				  "MPI_Test",
+				  "MPI_Sendrecv",
+				  "MPI_Sendrecv_replace",
+				  "MPI_Win_fence"};
+#define OPS (sizeof(ops) / sizeof(ops[0]))
 static const struct mpix_signature of_0[] = {
 	{.bytes = 100, .message_bytes = 100, .peer = 1, .tag = 7, .op = 0, .callsite = 0, .class = MPIX_P2P},
 	{.peer = -1, .op = 2, .callsite = MPIX_NO_CALLSITE, .class = MPIX_SYNC, .flags = MPIX_COLLECTIVE},
@@ -45,7 +84,7 @@ static void write_with(const char *analysis)
 	struct plain_trace t = {.info = {.ranks = 2,
 					 .runtime_ns = 3000000,
 					 .ops = ops,
-					 .nops = 3,
+					 .nops = OPS,
 					 .threads = threads,
 					 .clocks = &clock,
 					 .nclocks = 1,
@@ -316,6 +355,8 @@ Test(export, paraver_has_states_events_and_communications_in_order_of_time)
 	export_to("paraver", &all);
 	char *text = text_of("prv/trace.prv"), *line = strtok(text, "\n");
 	cr_expect_str_eq(line, "#Paraver (04/03/2025 at 10:20):3000000_ns:1(2):1:2(1:1,1:1),1");
+	line = strtok(NULL, "\n");
+	cr_expect_str_eq(line, "c:1:1:2:1:2", "of two ranks");
 	long long last = -1, messages = 0, events = 0, waiting = 0;
 	while ((line = strtok(NULL, "\n")) != NULL) {
 		long long ns;
@@ -329,7 +370,8 @@ Test(export, paraver_has_states_events_and_communications_in_order_of_time)
 		} else if (sscanf(line, "1:%*d:%*d:%*d:%*d:%lld", &ns) == 1) {
 			waiting += strstr(line, "1:2:1:2:1:500000:1150000:3") == line;
 		} else {
-			continue; /* a communicator */
+			cr_expect_fail("of no kind: %s", line);
+			continue;
 		}
 		cr_expect_geq(ns, last, "%s", line);
 		last = ns;
@@ -338,6 +380,35 @@ Test(export, paraver_has_states_events_and_communications_in_order_of_time)
 	cr_expect_eq(events, 8, "a begin and an end of each: %lld", events);
 	cr_expect_eq(waiting, 1, "a receive waits for a message");
 	free(text);
+}
+
+/* By kind of event, as the .prv uses them; what is drawn of a call begins and ends. */
+Test(export, paraver_gives_each_function_a_value_of_its_own)
+{
+	char path[256], name[64];
+	size_t types = 0;
+	snprintf(path, sizeof(path), "%s/prv", test_directory());
+	struct export_choice all = everything(path);
+	export_to("paraver", &all);
+	char *text = text_of("prv/trace.pcf");
+	for (const char *at = text; types < 5 && (at = strstr(at, "VALUES\n0    End\n")) != NULL; types++) {
+		bool used[2000] = {true};
+		int value, len;
+		size_t n = 0;
+		at = strchr(strchr(at, '\n') + 1, '\n') + 1;
+		for (; sscanf(at, "%d%*1[ ] %63s%n", &value, name, &len) == 2 && at[0] != '\n'; at += len + 1, n++) {
+			cr_assert(value > 0 && value < 2000);
+			cr_expect_not(used[value], "%d is another's, too: %s", value, name);
+			used[value] = true;
+			cr_expect_str_eq(name, ops[n]);
+		}
+		cr_expect_eq(n, OPS, "%zu", n);
+	}
+	cr_expect_eq(types, 5);
+	cr_expect_not_null(strstr(text, "\n1    main (a.c:3)\n2    main (a.c:5)\n"), "%s", text);
+	free(text);
+	assert_text("prv/trace.row", "LEVEL NODE SIZE 1\nn,1\n\nLEVEL TASK SIZE 2\nrank 0\nrank 1\n\n"
+				     "LEVEL THREAD SIZE 2\nTHREAD 1.1.1\nTHREAD 1.2.1\n");
 }
 
 #define FIELDS 64

@@ -41,6 +41,7 @@ Test(html_words, calls_of_a_job_that_runs_may_well_return)
 	cr_expect_not(page_says(running, "never returned"));
 	cr_expect(page_says(lost, "In calls that never returned: "));
 	cr_expect(page_says(lost, "Calls that never returned took "));
+	cr_expect_not(page_says("{}", "never returned"), "nothing took nothing");
 }
 
 #define ENDED(issue) \

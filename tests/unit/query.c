@@ -85,3 +85,13 @@ Test(query, of_conditions_on_id_rank_and_time_no_row_is_left_out)
 	expect_same("messages", "id = 33", "+id = 33");
 	expect_same("messages", "dst = 33", "+dst = 33");
 }
+
+Test(query, numbers_of_functions_classes_and_states_have_their_names)
+{
+	static const char *const names[][2] = {
+		{"ops", "name = 'MPI_Recv'"}, {"classes", "name = 'p2p'"}, {"states", "name = 'late_sender'"}};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct answer a = ask(names[i][0], names[i][1]);
+		cr_expect(a.rows == 1 && a.sum == 1, "%s: %lld rows, number %lld", names[i][1], a.rows, a.sum);
+	}
+}
