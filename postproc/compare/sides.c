@@ -200,6 +200,19 @@ static void note_program(const struct sides *s, size_t i, cJSON *notes)
 		     basename_of(to->path), job_text(r, "mpi"), job_text(to, "mpi"));
 }
 
+/* One that is among those of its side before: chance has no part in that. */
+static void note_again(const struct sides *s, size_t i, cJSON *notes)
+{
+	for (size_t k = i < s->na ? 0 : s->na; k < i; k++) {
+		const struct compare_run *r = s->run[i], *before = s->run[k];
+		if (region_of(r) != region_of(before) || !cJSON_Compare(r->analysis, before->analysis, true))
+			continue;
+		note(notes, "%.200s and %.200s are one run, given twice: noise is taken for less than it is.",
+		     basename_of(before->path), basename_of(r->path));
+		return;
+	}
+}
+
 static void put_notes(const struct sides *s, cJSON *notes)
 {
 	const struct compare_run *a = s->run[0], *b = s->run[s->na];
@@ -208,6 +221,7 @@ static void put_notes(const struct sides *s, cJSON *notes)
 	for (size_t i = 0; i < s->n; i++) {
 		note_run(s, i, notes);
 		note_program(s, i, notes);
+		note_again(s, i, notes);
 	}
 }
 

@@ -18,9 +18,16 @@ static double a_rank(const cJSON *diff, const char *metric)
 	return change_of(diff, metric, "b_per_rank_s", "a_per_rank_s");
 }
 
-static const char *longer(double s)
+struct longer {
+	char s[64];
+};
+
+static struct longer longer(double s, struct fmt (*as)(struct fmt))
 {
-	return s < 0 ? "shorter" : "longer";
+	struct longer x = {"as long"};
+	if (s != 0)
+		snprintf(x.s, sizeof(x.s), "%s %s", as(fmt_time(fabs(s))).s, s < 0 ? "shorter" : "longer");
+	return x;
 }
 
 /* For a problem that stays as large: a larger one is for people to know. */
@@ -42,11 +49,11 @@ void changed_text(const cJSON *diff, struct fmt (*as)(struct fmt), char ret_text
 	ret_text[0] = '\0';
 	if (isnan(useful_s) || isnan(mpi_s))
 		return;
-	int n = snprintf(ret_text, CHANGED_TEXT, "In the mean of the ranks, computing took %s %s, and MPI %s %s",
-			 as(fmt_time(fabs(useful_s))).s, longer(useful_s), as(fmt_time(fabs(mpi_s))).s, longer(mpi_s));
+	int n = snprintf(ret_text, CHANGED_TEXT, "In the mean of the ranks, computing took %s, and MPI %s",
+			 longer(useful_s, as).s, longer(mpi_s, as).s);
 	if (!isnan(wait_s))
-		n += snprintf(ret_text + n, CHANGED_TEXT - (size_t)n, " (in it, waiting for others %s %s)",
-			      as(fmt_time(fabs(wait_s))).s, longer(wait_s));
+		n += snprintf(ret_text + n, CHANGED_TEXT - (size_t)n, " (in it, waiting for others %s)",
+			      longer(wait_s, as).s);
 	n += snprintf(ret_text + n, CHANGED_TEXT - (size_t)n, ".");
 	scaled(diff, as, ret_text + n, CHANGED_TEXT - (size_t)n);
 }

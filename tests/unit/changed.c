@@ -29,7 +29,7 @@ Test(changed, says_how_it_scales_where_the_ranks_differ)
 {
 	expect("{\"a\":{\"ranks\":2},\"b\":{\"ranks\":4},\"time\":[" ROW("region", 3, 2, 3, 2) "," ROW(
 		       "useful", 4, 4, 2, 1) "," ROW("mpi", 2, 4, 1, 1) "]}",
-	       "In the mean of the ranks, computing took 1.00 s shorter, and MPI 0 s longer. With 2.00 times the ranks "
+	       "In the mean of the ranks, computing took 1.00 s shorter, and MPI as long. With 2.00 times the ranks "
 	       "it "
 	       "ran 1.50 times as fast; for the same problem 2.00 is ideal.");
 }
