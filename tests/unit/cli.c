@@ -6,10 +6,12 @@
 #include "cli/live_keys.h"
 #include "cli/print.h"
 #include "cli/program_mpi.h"
+#include "cli/run_signals.h"
 #include "cli/show_text.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -513,4 +515,27 @@ Test(keys, come_one_by_one_and_end_with_the_terminal)
 	close(ends[1]);
 	close(ends[0]);
 	cr_expect_eq(keys_wait(-1), KEY_QUIT);
+}
+
+/* ---- signals ---- */
+
+static void (*handler_of(int signal_number))(int)
+{
+	struct sigaction now;
+	cr_assert_eq(sigaction(signal_number, NULL, &now), 0);
+	return now.sa_handler;
+}
+
+Test(signals, ignored_when_we_began_they_are_so_for_who_makes_the_report)
+{
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGRTMIN + 3, SIG_IGN);
+	run_signals_pass(0);
+	cr_expect_neq(handler_of(SIGHUP), SIG_IGN, "the launcher may handle it");
+	cr_expect_neq(handler_of(SIGRTMIN + 3), SIG_IGN);
+	run_signals_end();
+	cr_expect_eq(handler_of(SIGHUP), SIG_IGN);
+	cr_expect_eq(handler_of(SIGRTMIN + 3), SIG_IGN);
+	cr_expect_eq(handler_of(SIGINT), SIG_IGN, "who waits for the report presses it once more");
+	cr_expect_neq(handler_of(SIGTERM), SIG_IGN);
 }
