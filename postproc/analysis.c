@@ -1,4 +1,4 @@
-/* analysis.c - the order of work, and the table of parts. */
+/* analysis.c - the order of work, and the table of sections. */
 #include "postproc/analysis.h"
 #include "base/progress.h"
 #include "postproc/replay/replay.h"
@@ -10,13 +10,13 @@
 static const struct {
 	int (*add)(struct analysis *a);
 	enum section_of of;
-} parts[] = {
+} sections[] = {
 #define ROW(name, of) {analysis_##name, of},
 	SECTIONS(ROW)
 #undef ROW
 };
 
-#define NSECTIONS (sizeof(parts) / sizeof(parts[0]))
+#define NSECTIONS (sizeof(sections) / sizeof(sections[0]))
 
 static void add_counts(struct analysis *a, const struct shard *sh)
 {
@@ -126,7 +126,7 @@ int analysis_run(struct analysis *a, unsigned nthreads, const struct stream_visi
 		code = -ENOMEM;
 	progress_begin(&p, "analysing", NSECTIONS);
 	for (size_t i = 0; i < NSECTIONS && code == 0; i++) {
-		code = a->step->totals && parts[i].of == OF_EVENTS ? 0 : parts[i].add(a);
+		code = a->step->totals && sections[i].of == OF_EVENTS ? 0 : sections[i].add(a);
 		progress_at(&p, i);
 	}
 	progress_end(&p);

@@ -1,6 +1,6 @@
-/* analysis.h - everything that is computed once and read by the parts of the analysis object.
- * A part is one file with one function `int analysis_<name>(struct analysis *a)`, which adds its
- * member(s) to a->root, and one row in SECTIONS; parts run in that order. */
+/* analysis.h - everything that is computed once and read by the sections of the analysis object.
+ * A section is one file with one function `int analysis_<name>(struct analysis *a)`, which adds its
+ * member(s) to a->root, and one row in SECTIONS; sections run in that order. */
 #pragma once
 
 #include "base/json.h"
@@ -67,7 +67,7 @@ struct replay;
 
 struct analysis {
 	struct step *step;
-	struct error *e;    /* why a part failed, where it says more than its code */
+	struct error *e;    /* why a section failed, where it says more than its code */
 	struct tally tally; /* what the stream of events told */
 	struct alternation alternation;
 	struct periods periods;
@@ -136,7 +136,7 @@ enum section_of { OF_TOTALS, OF_EVENTS };
 	ROW(issues, OF_TOTALS) \
 	ROW(topology, OF_TOTALS) \
 	ROW(unknown, OF_TOTALS) /* the last */ \
-				/* adding a part: one file, one row */
+				/* adding a section: one file, one row */
 
 #define DECLARE_SECTION(name, of) int analysis_##name(struct analysis *a);
 SECTIONS(DECLARE_SECTION)
