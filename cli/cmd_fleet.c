@@ -51,6 +51,8 @@ struct ingesting {
 	VEC(uint64_t) refused; /* hashes of paths */
 	struct index by_path;  /* of them */
 	bool forgetful;	       /* there was no memory for all of them */
+	int rc;		       /* nothing is taken any more: */
+	struct error e;
 };
 
 static void say(void *context, const char *text)
@@ -75,6 +77,8 @@ static int ingest_one(void *context, const char *text, size_t len, const char *w
 {
 	struct ingesting *i = context;
 	uint64_t refused = ingest_counts(i->g).refused;
+	if (i->rc < 0)
+		return fail(e, i->rc, "%s", i->e.text);
 	int rc = ingest_record(i->g, text, len, where, owner, e);
 	if (ingest_counts(i->g).refused != refused)
 		remember_refused(i, where);
@@ -103,6 +107,16 @@ static bool is_kept(void *context, const char *path, const struct stat *st)
 	       st->st_mtime >= time(NULL) - REFUSED_KEPT_S && st->st_mtime <= time(NULL) + SETTLED_S;
 }
 
+/* Sacct may keep us for a minute: others have the database meanwhile. */
+static void asking(void *context, enum source_asking how)
+{
+	struct ingesting *i = context;
+	if (how == ASKING_BEGINS && i->rc == 0)
+		i->rc = ingest_pause(i->g, &i->e);
+	if (how == ASKING_ENDS && i->rc == 0)
+		i->rc = ingest_resume(i->g, &i->e);
+}
+
 static int each_path(const struct options *o, struct ingesting *i, uint64_t *unread, struct error *e)
 {
 	struct source_taker t = {.take = ingest_one,
@@ -113,11 +127,14 @@ static int each_path(const struct options *o, struct ingesting *i, uint64_t *unr
 				 .account = o->account,
 				 .waiting = &i->waiting,
 				 .waits = remember_refused,
+				 .asking = asking,
 				 .context = i,
 				 .version = MPITRACE_VERSION};
 	int rc = 0;
 	for (int k = 0; k < o->npaths && rc == 0; k++)
 		rc = source_each(o->paths[k], &t, unread, e);
+	if (rc == 0 && i->rc < 0)
+		return fail(e, i->rc, "%s", i->e.text);
 	return rc == 0 ? ingest_commit(i->g, e) : rc;
 }
 

@@ -399,7 +399,7 @@ static bool prepare(struct ingest *g, struct error *e)
 }
 
 /* Somebody else may have let jobs go since the last transaction. */
-static int begin(struct ingest *g, struct error *e)
+int ingest_resume(struct ingest *g, struct error *e)
 {
 	int rc = fleet_run(g->f, "BEGIN IMMEDIATE", e);
 	return rc == 0 ? fleet_kept_from(g->f, &g->kept_from, e) : rc;
@@ -417,17 +417,22 @@ struct ingest *ingest_begin(struct fleet *f, void (*say)(void *context, const ch
 	g->f = f;
 	g->say = say;
 	g->context = context;
-	if (prepare(g, e) && begin(g, e) == 0)
+	if (prepare(g, e) && ingest_resume(g, e) == 0)
 		return g;
 	ingest_end(g);
 	return NULL;
 }
 
-int ingest_commit(struct ingest *g, struct error *e)
+int ingest_pause(struct ingest *g, struct error *e)
 {
 	g->pending = 0;
-	int rc = fleet_run(g->f, "COMMIT", e);
-	return rc < 0 ? rc : begin(g, e);
+	return fleet_run(g->f, "COMMIT", e);
+}
+
+int ingest_commit(struct ingest *g, struct error *e)
+{
+	int rc = ingest_pause(g, e);
+	return rc < 0 ? rc : ingest_resume(g, e);
 }
 
 struct ingest_counts ingest_counts(const struct ingest *g)

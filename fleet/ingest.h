@@ -27,6 +27,9 @@ int ingest_alert(struct ingest *g, const char *text, size_t len_bytes, const cha
 		 struct error *e);
 /* All so far is on disk. 0 or -errno. */
 int ingest_commit(struct ingest *g, struct error *e);
+/* The same, and nobody waits for us until ingest_resume(), before which nothing is taken. */
+int ingest_pause(struct ingest *g, struct error *e);
+int ingest_resume(struct ingest *g, struct error *e);
 struct ingest_counts ingest_counts(const struct ingest *g);
 /* What was not committed is undone. NULL is fine. */
 void ingest_end(struct ingest *g);

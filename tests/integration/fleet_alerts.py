@@ -12,7 +12,7 @@ import time
 
 import contract
 from publishing import Site, records
-from trace import MPITRACE, Tests
+from trace import MPITRACE, Tests, until
 
 NOBODY = pwd.getpwnam('nobody').pw_uid
 DAY = time.strftime('%Y%m%d', time.gmtime())
@@ -162,22 +162,27 @@ def at_a_webhook(t, place):
     t.check('who is forgotten is not known any more', len(server.bodies) > 2, server.bodies)
 
 
-def while_sacct_is_silent(t, place):
-    """slurmdbd is away: a question to sacct takes its minute, and neither alerts nor destinations wait for it."""
-    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Hook)
-    server.bodies = []
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    site = Site(place, 'silent', {'type': 'webhook', 'url': 'http://127.0.0.1:%d/' % server.server_port, 'gzip': 'no'})
+def silent_sacct(site, *words):
+    """The command, once it has asked a sacct that does not answer."""
     asked = site.place + '/asked'
     with open(site.place + '/sacct', 'w') as f:
         f.write('#!/bin/sh\necho >>%s\nexec sleep 90\n' % asked)
     os.chmod(site.place + '/sacct', 0o755)
+    env = {**os.environ, 'PATH': site.place + ':' + os.environ['PATH']}
+    run = subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until(lambda: os.path.exists(asked), 'sacct is asked')
+    return run
+
+
+def while_sacct_is_silent(t, place):
+    """slurmdbd is away: a question to sacct takes its minute, and neither alerts nor destinations wait for it, nor who ingests as well."""
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Hook)
+    server.bodies = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    site = Site(place, 'silent', {'type': 'webhook', 'url': 'http://127.0.0.1:%d/' % server.server_port, 'gzip': 'no'})
     a, b = records(2)
     site.leave(a)
-    run = subprocess.Popen(site.words('--sacct', '--follow'), env={**os.environ, 'PATH': site.place + ':' + os.environ['PATH']}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 120
-    while not os.path.exists(asked) and time.monotonic() < until:
-        time.sleep(0.1)
+    run = silent_sacct(site, *site.words('--sacct', '--follow'))
     leave(site, alert_of(b))
     left = time.monotonic()
     while not server.bodies and time.monotonic() < left + 45:
@@ -187,6 +192,13 @@ def while_sacct_is_silent(t, place):
     run.kill()
     run.wait()
     t.check('an alert is at its webhook within half a minute, also while sacct does not answer', took < 30 and [x['id'] for x in server.bodies[0]['alerts']] == [b['id']], (took, server.bodies))
+    os.unlink(site.place + '/asked')
+    db = site.place + '/both.db'
+    run = silent_sacct(site, MPITRACE, 'fleet', 'ingest', site.outbox, '--db', db, '--sacct')
+    other = subprocess.run([MPITRACE, 'fleet', 'ingest', '-', '--db', db], input=json.dumps(b), capture_output=True, text=True, timeout=120)
+    t.check('who ingests meanwhile has not waited for it', other.returncode == 0 and run.poll() is None, other.stderr)
+    run.terminate()
+    run.wait()
 
 
 def main():
