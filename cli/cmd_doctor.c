@@ -6,33 +6,9 @@
 #include "cli/doctor.h"
 #include "cli/print.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-static const struct {
-	const char *name;
-	check_fn *check;
-} checks[] = {
-	{"tracer", check_front},      {"open mpi", check_openmpi},    {"mpich", check_mpich},	{"mpi abi", check_abi},
-	{"preload", check_preload},   {"clock", check_clock},	      {"viewer", check_viewer}, {"slurm", check_slurm},
-	{"plugin", check_plugin},     {"plugstack", check_plugstack}, {"slurmd", check_slurmd}, {"spool", check_spool},
-	{"programs", check_programs}, {"pyxis", check_containers},    {"room", check_room},	{"late", check_late},
-	{"policy", check_policy},
-};
-
-#define NCHECKS (sizeof(checks) / sizeof(checks[0]))
-
-void verdict_say(struct verdict *v, enum verdict_level level, const char *next, const char *fmt, ...)
-{
-	va_list ap;
-	v->level = level;
-	snprintf(v->next, sizeof(v->next), "%s", next != NULL ? next : "");
-	va_start(ap, fmt);
-	vsnprintf(v->what, sizeof(v->what), fmt, ap);
-	va_end(ap);
-}
 
 static void print_text(const char *name, const struct verdict *v)
 {
@@ -56,20 +32,6 @@ static void print_json(const char *name, const struct verdict *v, bool first)
 	fputs(",\"next\":", stdout);
 	json_quote_to(stdout, v->next);
 	putchar('}');
-}
-
-bool doctor_first_bad(struct verdict *ret_v, const char **ret_name)
-{
-	for (size_t i = 0; i < NCHECKS; i++) {
-		struct verdict v = {0};
-		checks[i].check(&v);
-		if (v.level != VERDICT_BAD)
-			continue;
-		*ret_v = v;
-		*ret_name = checks[i].name;
-		return true;
-	}
-	return false;
 }
 
 static struct {
@@ -99,10 +61,10 @@ static int run_checks(bool try, char *const *nodes, int n)
 {
 	if (output.json)
 		fputs("{\"schema\":\"mpitrace/doctor/1\",\"checks\":[", stdout);
-	for (size_t i = 0; i < NCHECKS; i++) {
+	for (const struct doctor_check *c = doctor_checks; c->name != NULL; c++) {
 		struct verdict v = {0};
-		checks[i].check(&v);
-		print_row(checks[i].name, &v);
+		c->check(&v);
+		print_row(c->name, &v);
 	}
 	if (try)
 		doctor_try(nodes, n, print_node);

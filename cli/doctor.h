@@ -1,5 +1,5 @@
-/* doctor.h - the checks of `mpitrace doctor`. Each is one function and one row in cmd_doctor.c; it
- * looks at this host and says what it found and, when that is not right, what to do. */
+/* doctor.h - the checks of `mpitrace doctor`. Each is one function and one row in doctor_checks.c; it looks
+ * at this host and says what it found and, when that is not right, what to do. */
 #pragma once
 
 #include "cli/doctor_path.h"
@@ -57,7 +57,12 @@ typedef void try_row(const char *name, const struct verdict *v);
 void doctor_try(char *const *nodes, int n, try_row *row);
 /* In such a step: print what it was given. An enum exit_code. */
 int doctor_step(void);
-/* cmd_doctor.c: the first check of this host that is BAD, and its name; false: there is none. */
+/* doctor_checks.c: those of a host; behind the last one NULL. */
+extern const struct doctor_check {
+	const char *name;
+	check_fn *check;
+} doctor_checks[];
+/* The first of them that is BAD, and its name; false: there is none. */
 bool doctor_first_bad(struct verdict *ret_v, const char **ret_name);
 
 /* doctor_plugstack.c: what plugstack.conf says about our plugin. */

@@ -12,7 +12,6 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -329,16 +328,6 @@ Test(programs, what_others_could_exchange_is_named)
 }
 
 /* ---- Slurm's configuration ---- */
-
-void verdict_say(struct verdict *v, enum verdict_level level, const char *next, const char *fmt, ...)
-{
-	va_list args;
-	va_start(args, fmt);
-	v->level = level;
-	vsnprintf(v->what, sizeof(v->what), fmt, args);
-	snprintf(v->next, sizeof(v->next), "%s", next != NULL ? next : "");
-	va_end(args);
-}
 
 static struct plugstack stack_of(const char *text)
 {
