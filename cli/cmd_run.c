@@ -27,7 +27,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -186,42 +185,6 @@ static int write_layout(const struct run *r, struct error *e)
 	return rc;
 }
 
-/* Comes back only where that cannot be, with the exit code that a shell has for it. */
-static int become(char *const words[])
-{
-	execvp(words[0], words);
-	int failed = errno;
-	print_plain("mpitrace run: cannot start \"%s\": %s\n", words[0], strerror(failed));
-	return failed == ENOENT ? 127 : 126;
-}
-
-pid_t run_start(char *const words[])
-{
-	pid_t pid = fork();
-	if (pid == 0)
-		_exit(become(words));
-	return pid;
-}
-
-static int wait_status_of(pid_t pid)
-{
-	int status = 0;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return W_EXITCODE(1, 0);
-	return status;
-}
-
-static int code_of(int status)
-{
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-int run_wait(pid_t pid)
-{
-	return code_of(wait_status_of(pid));
-}
-
 /* LD_PRELOAD goes behind what the user has there. */
 static void set_environment(const struct run *r)
 {
@@ -277,7 +240,7 @@ static void become_program(struct run *r, const sigset_t *blocked)
 	as_called();
 	set_environment(r);
 	sigprocmask(SIG_SETMASK, blocked, NULL);
-	_exit(become(r->launcher.words));
+	_exit(run_become(r->launcher.words));
 }
 
 static int run_program(struct run *r, struct error *e)
@@ -300,12 +263,12 @@ static int run_program(struct run *r, struct error *e)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (failed < 0)
 		return fail(e, failed, "cannot start \"%s\": %s", r->launcher.words[0], strerror(-failed));
-	int status = wait_status_of(pid);
+	int status = run_wait_status(pid);
 	run_signals_end();
 	run_group_end();
 	if (!r->launcher.by_plugin)
 		tell_agent(r, status);
-	return code_of(status);
+	return run_code_of(status);
 }
 
 /* What was asked for cannot be, wherever and whenever it is tried. */
@@ -323,7 +286,7 @@ static int run_untraced(struct run *r, int code, const struct error *e)
 	print_plain("mpitrace run: %s; \"%s\" runs untraced\n", e->text, path_name(r->program[0]));
 	snprintf(r->launcher.plugin_option, sizeof(r->launcher.plugin_option), "--mpitrace=off");
 	as_called();
-	return become(r->launcher.words);
+	return run_become(r->launcher.words);
 }
 
 /* Of processes that could leave no more (collect/untraced.h). */

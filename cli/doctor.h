@@ -17,7 +17,6 @@ struct verdict {
 	char next[512]; /* empty if there is nothing to do */
 };
 
-struct plugstack;
 typedef void check_fn(struct verdict *v);
 
 /* Fill *v; next may be NULL. A later call replaces an earlier one. */
@@ -41,8 +40,6 @@ bool has_slurmd(void);
 check_fn check_spool;
 /* doctor_plugin.c */
 check_fn check_plugin;
-/* The plugin's file: the configured one, else where it would be. */
-const char *plugin_path(const struct plugstack *p);
 /* doctor_node.c */
 check_fn check_programs, check_containers, check_room, check_late;
 /* doctor_policy.c */
@@ -80,6 +77,9 @@ struct plugstack {
 
 /* Read it now, with all that it includes. */
 void plugstack_read(struct plugstack *ret_p);
+/* The plugin's file: the configured one, else where it would be: */
+#define PLUGIN_PATH MPITRACE_SLURMDIR "/mpitrace.so"
+const char *plugin_path(const struct plugstack *p);
 /* The path of slurm.conf, which need not be there; the value of one of its keys, includes followed: false if it has
  * none. */
 const char *slurm_conf(void);

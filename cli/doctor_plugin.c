@@ -11,15 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PLUGIN_PATH MPITRACE_SLURMDIR "/mpitrace.so"
 #define NAME_BYTES 64
 #define REFUSED "Slurm ignores it, and srun has no --mpitrace"
 #define BUILD_AGAIN "build against the headers of this Slurm, and install again"
-
-const char *plugin_path(const struct plugstack *p)
-{
-	return p->plugin[0] == '/' ? p->plugin : PLUGIN_PATH;
-}
 
 /* Slurm looks at the first two numbers only, of a SPANK plugin. */
 struct series {

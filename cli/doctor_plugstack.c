@@ -296,3 +296,8 @@ void plugstack_read(struct plugstack *ret_p)
 		read_file(&p, p.path, 0);
 	*ret_p = p;
 }
+
+const char *plugin_path(const struct plugstack *p)
+{
+	return p->plugin[0] == '/' ? p->plugin : PLUGIN_PATH;
+}

@@ -28,10 +28,14 @@ struct run {
 	struct launcher launcher;
 };
 
-/* ---- cmd_run.c ---- */
+/* ---- run_process.c ---- */
 
-/* A child that becomes this program; its exit code as a shell has it, once it is over. */
+/* Comes back only where that cannot be, with the exit code that a shell has for it. */
+int run_become(char *const words[]);
+/* A child that becomes this program; its wait status, and its exit code as a shell has it, once it is over. */
 pid_t run_start(char *const words[]);
+int run_wait_status(pid_t pid);
+int run_code_of(int status);
 int run_wait(pid_t pid);
 
 /* ---- run_agent.c ---- */
