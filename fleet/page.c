@@ -378,3 +378,13 @@ void put_jobs(struct fleet_page *g, sqlite3_stmt *rows, const char *caption, boo
 	put_hours_legend(g, !all_known);
 	sqlite3_finalize(rows);
 }
+
+double known_of(const struct sums *s)
+{
+	return s->hours > s->not_known * (1 + FLEET_ROUNDED) ? s->hours - s->not_known : 0;
+}
+
+double share_of(double part, const struct sums *s)
+{
+	return known_of(s) > 0 ? part / known_of(s) : NAN;
+}

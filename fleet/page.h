@@ -73,15 +73,15 @@ struct sums {
 /* Columns from the first one on, as SUMS has them. */
 struct sums sums_of(sqlite3_stmt *row, int first);
 
+/* Hours of which it is known how they were spent. */
+double known_of(const struct sums *s);
+/* Of these; NAN when there are none. Every share of useful, MPI or waiting time is one of them. */
+double share_of(double part, const struct sums *s);
 /* page_groups.c: of all jobs, of a program's, of a user's. */
 struct sums sums_of_all(struct fleet_page *g);
 struct sums sums_of_program(struct fleet_page *g, sqlite3_int64 id);
 struct sums sums_of_user(struct fleet_page *g, sqlite3_int64 id);
 struct sums sums_of_account(struct fleet_page *g, sqlite3_int64 id);
-/* Hours of which it is known how they were spent. */
-double known_of(const struct sums *s);
-/* Of these; NAN when there are none. Every share of useful, MPI or waiting time is one of them. */
-double share_of(double part, const struct sums *s);
 /* How many hours are not known, a paragraph; nothing where all are. */
 void put_not_known(struct fleet_page *g, const struct sums *s);
 /* How many jobs there were, and what of their time MPI and waiting took. */

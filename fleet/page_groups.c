@@ -31,16 +31,6 @@ struct sums sums_of_account(struct fleet_page *g, sqlite3_int64 id)
 	return total_of(g, "SELECT " SUMS " FROM weeks WHERE name=?1", id);
 }
 
-double known_of(const struct sums *s)
-{
-	return s->hours > s->not_known * (1 + FLEET_ROUNDED) ? s->hours - s->not_known : 0;
-}
-
-double share_of(double part, const struct sums *s)
-{
-	return known_of(s) > 0 ? part / known_of(s) : NAN;
-}
-
 void put_not_known(struct fleet_page *g, const struct sums *s)
 {
 	if (s->not_known > 0 && known_of(s) > 0)

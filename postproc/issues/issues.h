@@ -49,6 +49,8 @@ struct issue {
 ISSUES(DECLARE_ISSUE)
 #undef DECLARE_ISSUE
 
+/* What the loss is a share of, s. */
+double issue_loss_of_s(const struct analysis *a, const struct issue *f);
 /* Share of the time lost, or how bad it is: 0 to 1. */
 double issue_score(const struct analysis *a, const struct issue *f);
 /* All ranks' time in the traced region, s; where ranks call MPI from several threads, that of all these threads, as
