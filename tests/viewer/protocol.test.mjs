@@ -79,7 +79,7 @@ test('the corpus says the same of both: colours, A and L, lines, counts, error t
 
 test("the thesis's five processes: who is green, orange and red at which level", async () => {
   const spec = await Spec.parse('thesis.rules', String(read('thesis.rules')));
-  const judge = (sender, receiver, level) => spec.judge({ sender, receiver, senderLine: 1, receiverLine: 2 }, level, 5);
+  const judge = (sender, receiver, level) => spec.evaluate({ sender, receiver, senderLine: 1, receiverLine: 2 }, level, 5);
   const colours = (sender, receiver) => [0, 1, 2, 3].map((level) => judge(sender, receiver, level).colour);
   assert.deepEqual(colours(0, 1), ['green', 'orange', 'orange', 'orange']);
   assert.deepEqual(colours(3, 4), ['green', 'green', 'green', 'orange']);
@@ -95,7 +95,7 @@ test('the table of strictness', async () => {
     ['P(9,*)->P(1,*);', FORBID, ALLOW, ALLOW + ALLOW, ALLOW + FORBID].map((text) => Spec.parse('row', text)),
   );
   const message = { sender: 0, receiver: 1, senderLine: -1, receiverLine: -1 };
-  const row = (level) => specs.map((spec) => spec.judge(message, level, 3).colour[0]).join('');
+  const row = (level) => specs.map((spec) => spec.evaluate(message, level, 3).colour[0]).join('');
   assert.deepEqual([0, 1, 2, 3].map(row), ['brggg', 'boggo', 'ooggo', 'oogoo']);
 });
 
