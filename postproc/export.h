@@ -10,7 +10,7 @@ struct export;
 struct export *export_create(const char *path, struct step *s);
 /* What the stream is to call; its n is set when the stream begins. */
 struct stream_visitor *export_visitor(struct export *x);
-/* When all events have passed: look() reads what is in the file so far (mpix_writer_peek()). */
+/* When all events have passed: peek() reads what is in the file so far (mpix_writer_peek()). */
 int export_peek(struct export *x, int (*peek)(void *context, struct mpix_file *f), void *context, struct error *e);
 /* Seal with the analysis object as JSON text, or with NULL give up: nothing is left then. Frees x. */
 int export_finish(struct export *x, const char *json, struct error *e);
