@@ -79,7 +79,8 @@ test('the corpus says the same of both: colours, A and L, lines, counts, error t
 
 test("the thesis's five processes: who is green, orange and red at which level", async () => {
   const spec = await Spec.parse('thesis.rules', String(read('thesis.rules')));
-  const judge = (sender, receiver, level) => spec.evaluate({ sender, receiver, senderLine: 1, receiverLine: 2 }, level, 5);
+  const judge = (sender, receiver, level) =>
+    spec.evaluate({ sender, receiver, senderLine: 1, receiverLine: 2 }, level, 5);
   const colours = (sender, receiver) => [0, 1, 2, 3].map((level) => judge(sender, receiver, level).colour);
   assert.deepEqual(colours(0, 1), ['green', 'orange', 'orange', 'orange']);
   assert.deepEqual(colours(3, 4), ['green', 'green', 'green', 'orange']);
