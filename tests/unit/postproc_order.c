@@ -37,6 +37,7 @@ static const struct {
 	{"load_imbalance", "collective_root_bottleneck"},
 	{"load_imbalance", "late_receiver"},
 	{"load_imbalance", "delay"},
+	{"load_imbalance", "idle_ranks"},
 	{"load_imbalance", "stuck_at_end"},
 	{"stuck_at_end", "barrier_imbalance"},
 	{"delay", "late_sender"},
