@@ -192,6 +192,22 @@ static void name_dead(const struct step *s, uint32_t first, struct issue *f)
 			issue_add_rank(f, r);
 }
 
+/* Ours came to their end, and it is the step that failed. */
+static void describe_elsewhere(const struct analysis *a, struct issue *f)
+{
+	const struct process *dead = exits_elsewhere(a->step);
+	char how[96];
+	f->found = dead != NULL && outcome_is_failure(&a->step->outcome) && a->ranks_seen == a->step->nranks;
+	if (!f->found)
+		return;
+	f->value = 1;
+	describe_end(dead, how, sizeof(how));
+	snprintf(f->what, sizeof(f->what), "Rank %u of another MPI_COMM_WORLD %s.", dead->rank, how);
+	snprintf(f->why, sizeof(f->why),
+		 "All ranks of this one reached MPI_Finalize: the step failed because of that.");
+	snprintf(f->next, sizeof(f->next), "%s", next_step(dead));
+}
+
 void issue_death(const struct analysis *a, struct issue *f)
 {
 	const struct step *s = a->step;
@@ -202,7 +218,9 @@ void issue_death(const struct analysis *a, struct issue *f)
 	f->threshold = 1;
 	f->severity = DEATH_SEVERITY;
 	f->found = first != NONE && early > 0;
-	if (!f->found)
+	if (early == 0)
+		describe_elsewhere(a, f);
+	if (first == NONE || early == 0)
 		return;
 	const struct process *dead = s->ranks[first];
 	struct waiters w = find_waiters(s, dead);

@@ -70,6 +70,17 @@ def one_after_the_other(t, place):
             any(r.startswith('left out, as of other MPI_COMM_WORLDs of the step: 1 process') for r in a['coverage']['reasons']), a['coverage']['reasons'])
 
 
+def elsewhere(t, place):
+    """Ours came to their end, and the step failed because of another world: that is the verdict, not that nothing is to be fixed."""
+    script = place.dir + '/elsewhere'
+    with open(script, 'w') as f:
+        f.write('mpirun -n 4 %s || exit 0\nmpirun -n 3 %s exit\n' % (place.compile('lang_c.c'), place.compile('deaths.c')))
+    whole([MPITRACE, 'run', '--out', place.dir + '/out', '--name', 'elsewhere', '--', '/bin/sh', script], place.env, place.dir)
+    a = place.analysis('elsewhere')
+    t.equal('%s: that a rank of another world died is the verdict' % place.flavour, (a['job']['ranks'], a['verdict'].split('.')[0], a['issues'][0]['issue']),
+            (4, 'Rank 2 of another MPI_COMM_WORLD exited with code 3 without MPI_Finalize', 'death'))
+
+
 def early_death(t, place):
     """A rank is over before another one comes to MPI_Init: they are of one world, as their launcher says."""
     place.traced(2, place.compile('early_death.c'), place.dir + '/early', name='early')
@@ -93,6 +104,7 @@ def main():
             else:
                 run(t, place, 'sessions')
             one_after_the_other(t, place)
+            elsewhere(t, place)
     t.end()
 
 
