@@ -8,7 +8,7 @@
 #define WEB_PROGRAM "mpitrace-web"
 
 #define VIEW_SUMMARY "look at a trace in the browser"
-#define VIEW_USAGE "view FILE.mpix|JOB|DIR [OTHER.mpix] [--port P] [--no-browser] [--rank R] [--from S] [--to S]"
+#define VIEW_USAGE "view FILE.mpix|JOB|DIR [OTHER...] [--port P] [--no-browser] [--rank R] [--from S] [--to S]"
 
 #define LIVE_SUMMARY "what each rank of a running job is in, who waits for whom, deadlocks"
 #define LIVE_USAGE \

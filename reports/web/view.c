@@ -1,4 +1,4 @@
-/* view.c - `mpitrace view FILE.mpix [OTHER.mpix]`: serves the viewer and one trace, or two to be
+/* view.c - `mpitrace view FILE.mpix [OTHER.mpix...]`: serves the viewer and one trace, or some to be
  * compared, on loopback, and opens a browser. The address has a random token in it, so that other users
  * of this machine cannot read the trace; requests whose Host is not loopback are refused, so that no
  * page from elsewhere can. Nothing else is served. */
@@ -24,8 +24,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define RUNS_MAX 6 /* as layout/run_keys.ts of the viewer */
+#define RUN_NAME 32
+#define OTHERS_TEXT (RUNS_MAX * (RUN_NAME + sizeof("&other=")))
+
 struct view_options {
-	const char *path, *other; /* other: to compare with, or NULL */
+	char *const *runs; /* the first, and those to compare it with */
+	size_t nruns;
 	uint16_t port;
 	bool no_browser;
 	double rank, from_s, to_s; /* what to look at; NAN: all */
@@ -76,36 +81,24 @@ static int parse(struct view_options *o, int argc, char **argv)
 	}
 	if (code != 0)
 		return code;
-	if (optind >= argc || optind + 2 < argc)
-		return usage_error("view", "give one FILE.mpix, or two to compare");
+	if (optind >= argc || optind + RUNS_MAX < argc)
+		return usage_error("view", "give one FILE.mpix, or up to %u to compare", RUNS_MAX);
 	if (o->to_s <= o->from_s)
 		return usage_error("view", "--to must be behind --from");
-	o->path = argv[optind];
-	o->other = argv[optind + 1];
+	o->runs = argv + optind;
+	o->nruns = (size_t)(argc - optind);
 	return 0;
-}
-
-/* Refuse now what the browser could only refuse later. */
-static int check_trace(const char *path)
-{
-	struct mpix_file *f;
-	struct error e;
-	if (mpix_open(path, &f, &e) < 0) {
-		fprintf(stderr, "mpitrace view: %s\n", e.text);
-		return EXIT_BAD_INPUT;
-	}
-	mpix_close(f);
-	return EXIT_DONE;
 }
 
 /* A file that is served under a name. */
 struct resource {
-	const char *name, *type;
+	char name[RUN_NAME];
+	const char *type;
 	struct page file;
 };
 
 struct view {
-	struct resource resources[3];
+	struct resource resources[1 + RUNS_MAX]; /* the page, and each run */
 	size_t n;
 };
 
@@ -120,9 +113,20 @@ static void answer(void *context, const struct web_request *r, struct web_answer
 							  .len_bytes = v->resources[i].file.len_bytes};
 }
 
+/* "?other=other.mpix&other=other-2.mpix": the page opens them beside trace.mpix. */
+static void put_others(const struct view *v, char text[OTHERS_TEXT])
+{
+	size_t used = 0;
+	text[0] = '\0';
+	for (size_t i = 2; i < v->n; i++)
+		used += (size_t)snprintf(text + used, OTHERS_TEXT - used, "%cother=%s", i == 2 ? '?' : '&',
+					 v->resources[i].name);
+}
+
 static int serve(const struct view_options *o, struct view *v)
 {
-	char token[WEB_TOKEN_CHARS + 1], url[PLACE_TEXT + 128], place[PLACE_TEXT + 1];
+	char token[WEB_TOKEN_CHARS + 1], others[OTHERS_TEXT], place[PLACE_TEXT + 1],
+		url[PLACE_TEXT + OTHERS_TEXT + 128];
 	struct web *w;
 	struct error e;
 	if (loopback_token(token, WEB_TOKEN_CHARS) < 0) {
@@ -135,8 +139,8 @@ static int serve(const struct view_options *o, struct view *v)
 		return EXIT_BAD_INPUT;
 	}
 	put_place(o, place);
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u/%s/%s%s", web_port(w), token,
-		 o->other != NULL ? "?other=other.mpix" : "", place);
+	put_others(v, others);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u/%s/%s%s", web_port(w), token, others, place);
 	page_open(url, web_port(w), o->no_browser);
 	while (!page_wait(-1)) /* a signal ends us, too */
 		;
@@ -185,38 +189,53 @@ static int view_live(const struct view_options *o, char *path)
 	return cmd_live.run(o->no_browser ? 5 : 4, words);
 }
 
+/* Its trace, which is open then. 0, 1 for one that still runs, -errno with text. */
+static int open_run(const char *what, struct resource *ret_run, char path[PATH_MAX], struct error *e)
+{
+	struct mpix_file *f;
+	int code = find_trace(what, path, e);
+	if (code == 0 && (code = mpix_open(path, &f, e)) == 0) /* refuse now what the browser could only refuse later */
+		mpix_close(f);
+	if (code == 0 && page_file(path, &ret_run->file) < 0)
+		code = fail(e, -EIO, "%s: cannot open", path);
+	return code;
+}
+
+static void put_run_name(char name[RUN_NAME], size_t at)
+{
+	if (at < 2)
+		snprintf(name, RUN_NAME, "%s.mpix", at == 0 ? "trace" : "other");
+	else
+		snprintf(name, RUN_NAME, "other-%zu.mpix", at);
+}
+
+static int open_runs(const struct view_options *o, struct view *v, char path[PATH_MAX], struct error *e)
+{
+	int code = 0;
+	v->n = 1;
+	for (size_t i = 0; i < o->nruns && code == 0; i++) {
+		struct resource *run = &v->resources[v->n++];
+		run->type = "application/octet-stream";
+		put_run_name(run->name, i);
+		code = open_run(o->runs[i], run, path, e);
+		if (code == 1 && o->nruns > 1)
+			code = fail(e, -EBUSY, "%s: still runs, and has no trace to compare yet", o->runs[i]);
+	}
+	return code;
+}
+
 static int view(int argc, char **argv)
 {
-	struct view_options o;
-	struct view v = {.resources = {{.name = "", .type = "text/html; charset=utf-8"},
-				       {.name = "trace.mpix", .type = "application/octet-stream"},
-				       {.name = "other.mpix", .type = "application/octet-stream"}}};
-	int rc = parse(&o, argc, argv);
-	v.n = o.other != NULL ? 3 : 2;
 	static char path[PATH_MAX];
+	struct view_options o;
+	struct view v = {.resources = {{.type = "text/html; charset=utf-8"}}};
 	struct error e;
-	if (rc == 0) {
-		int runs = find_trace(o.path, path, &e);
-		if (runs < 0)
-			fprintf(stderr, "mpitrace view: %s\n", e.text);
-		if (runs != 0)
-			return runs < 0 ? EXIT_BAD_INPUT : view_live(&o, path);
-		o.path = path;
-	}
-	if (rc == 0)
-		rc = check_trace(o.path);
-	if (rc == 0 && o.other != NULL)
-		rc = check_trace(o.other);
+	int rc = parse(&o, argc, argv), code;
 	if (rc != 0)
 		return rc;
-	for (size_t i = 1; i < v.n; i++) {
-		const char *name = i == 1 ? o.path : o.other;
-		if (page_file(name, &v.resources[i].file) < 0) {
-			fprintf(stderr, "mpitrace view: %s: cannot open\n", name);
-			return EXIT_BAD_INPUT;
-		}
-	}
-	if (page_find(&v.resources[0].file, &e) < 0) {
+	if ((code = open_runs(&o, &v, path, &e)) == 1)
+		return view_live(&o, path);
+	if (code < 0 || page_find(&v.resources[0].file, &e) < 0) {
 		fprintf(stderr, "mpitrace view: %s\n", e.text);
 		return EXIT_BAD_INPUT;
 	}

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { serve } from './chromium.mjs';
 import { exported } from './views.mjs';
 
 const RULES = 'P(0,*) -> P(*,*);';
@@ -372,6 +373,22 @@ async function testSpaceRuns(browser, t) {
       'names',
     );
     await page.waitForFunction(() => /spacetime\.runs=runs4\.mpix/.test(location.hash));
+  });
+  await t.check('mpitrace view A B C opens all of them', async () => {
+    const server = await serve(t.mpitrace, one, two, three);
+    await page.goto(server.url);
+    await page.waitForFunction(() => globalThis.mpitrace?.drawn?.besides?.[1]?.besideEvents > 0);
+    t.same(
+      (await runsOf(page)).map((x) => x.slice(0, 2).join(' ')),
+      ['A trace.mpix', 'B other.mpix', 'C other-2.mpix'],
+      'names',
+    );
+    t.same(
+      (await t.drawn(page)).besides.map((x) => x.besideLines),
+      [16, 4],
+      'lines',
+    );
+    server.stop();
   });
   await page.close();
 }

@@ -207,6 +207,11 @@ def main():
             t.equal('two runs', (s.url.endswith('/?other=other.mpix'), s.ask('/%s/other.mpix' % s.token).body == trace), (True, True))
         finally:
             s.end()
+        s = Server(path, path, path)
+        try:
+            t.equal('three runs', (s.url.endswith('/?other=other.mpix&other=other-2.mpix'), s.ask('/%s/other-2.mpix' % s.token).body == trace), (True, True))
+        finally:
+            s.end()
         opened(t, path, directory + '/opened')
     t.end()
 

@@ -210,6 +210,12 @@ class Page {
     return view === 'compare' || (view === 'spacetime' && this.store.of('spacetime').beside === true);
   }
 
+  /** More than two are shown by one view only. */
+  showRuns(): void {
+    this.store.set({ view: 'spacetime' });
+    this.store.setView('spacetime', { beside: true });
+  }
+
   /** A file that is dropped: beside the one that is open where two are compared. */
   takes(file: File): boolean {
     if (!this.showsTwo()) return false;
@@ -549,6 +555,7 @@ async function boot(): Promise<void> {
   try {
     const source = await openUrl(new URL(asked ?? 'trace.mpix', location.href));
     if (source) await open(source);
+    if (others.length > 1) shown?.showRuns();
     for (const other of source ? others : []) await openOther(other);
     if (source) return;
     start(asked ? `There is no ${asked} on this server.` : null);
