@@ -237,6 +237,10 @@ async function testTwoRuns(browser, t) {
     await t.settled(served);
     await served.waitForFunction(() => globalThis.mpitrace.drawn.compareFinal === true);
     t.same((await t.state(served)).view, 'compare', 'view');
+    await served.goto('about:blank');
+    await served.goto(`${server.url}#view=matrix`);
+    await served.waitForFunction(() => /spacetime\.runs=other\.mpix/.test(location.hash));
+    t.same((await t.state(served)).view, 'matrix', 'the view that the address names');
     server.stop();
   });
   await served.close();

@@ -185,7 +185,7 @@ class Page {
         );
       if (this.others[0] === session) this.store.setView('compare', { other: source.name, otherBytes: source.bytes });
       this.tellOthers();
-      if (!this.showsTwo()) this.store.set({ view: 'compare' });
+      if (!isMore && !this.showsTwo()) this.showRuns(1);
       this.redraw();
       requestAnimationFrame(() => before.forEach((x) => x.close()));
     } catch (error) {
@@ -210,10 +210,10 @@ class Page {
     return view === 'compare' || (view === 'spacetime' && this.store.of('spacetime').beside === true);
   }
 
-  /** More than two are shown by one view only. */
-  showRuns(): void {
-    this.store.set({ view: 'spacetime' });
-    this.store.setView('spacetime', { beside: true });
+  /** What shows so many runs beside this one. */
+  showRuns(others: number): void {
+    this.store.set({ view: others > 1 ? 'spacetime' : 'compare' });
+    if (others > 1) this.store.setView('spacetime', { beside: true });
   }
 
   /** A file that is dropped: beside the one that is open where two are compared. */
@@ -543,6 +543,7 @@ async function openOther(name: string): Promise<void> {
 async function boot(): Promise<void> {
   const words = new URLSearchParams(location.search);
   const [asked, others] = [words.get('src'), words.getAll('other')];
+  const hasView = new URLSearchParams(location.hash.slice(1)).has('view');
   if (words.has('live') && location.protocol.startsWith('http'))
     return showLive(page, { tooltip, theme, announce: (text) => (voice.textContent = text) });
   acceptDrops();
@@ -555,7 +556,7 @@ async function boot(): Promise<void> {
   try {
     const source = await openUrl(new URL(asked ?? 'trace.mpix', location.href));
     if (source) await open(source);
-    if (others.length > 1) shown?.showRuns();
+    if (others.length > 0 && !hasView) shown?.showRuns(others.length);
     for (const other of source ? others : []) await openOther(other);
     if (source) return;
     start(asked ? `There is no ${asked} on this server.` : null);
