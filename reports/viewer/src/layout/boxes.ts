@@ -89,6 +89,7 @@ function ring(items: readonly Item[], width: number, height: number): Placed[] {
 }
 
 const CELL_MAX = 104;
+const CONTAINER_MAX = 168; // its name is longer than a rank's
 
 export function placeItems(
   items: readonly Item[],
@@ -99,7 +100,8 @@ export function placeItems(
   const plain = items.every((x) => typeof x === 'number' || !isOpen(x));
   if (plain && items.length > 0 && items.length <= RING_MAX) return ring(items, width, height);
   const block = rows(items, isOpen, Math.max(0.4, width / Math.max(1, height)));
-  const cell = Math.min(CELL_MAX, (width - 8) / Math.max(1, block.width), (height - 8) / Math.max(1, block.height));
+  const most = items.every((x) => typeof x !== 'number') ? CONTAINER_MAX : CELL_MAX;
+  const cell = Math.min(most, (width - 8) / Math.max(1, block.width), (height - 8) / Math.max(1, block.height));
   const out: Placed[] = [];
   block.place((width - block.width * cell) / 2, (height - block.height * cell) / 2, cell, out);
   return out;

@@ -223,7 +223,7 @@ class Matrix implements ViewInstance {
 
   private shade(v: number): number {
     const { min, max } = this.grid;
-    return max > min ? 0.08 + 0.92 * (Math.log(v / min) / Math.log(max / min)) : 0.85;
+    return max > min ? 0.08 + 0.92 * (Math.log(v / min) / Math.log(max / min)) : 1;
   }
 
   private draw(): void {
