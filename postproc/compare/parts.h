@@ -8,7 +8,9 @@
 /* What is compared: the runs of the first and of the last group, one behind the other. */
 struct sides {
 	const struct compare_run **run;
-	size_t na, nb, n; /* run[0 .. na) is side a, run[na .. n) is side b */
+	size_t na, nb, n;		  /* run[0 .. na) is side a, run[na .. n) is side b */
+	const struct compare_run **again; /* given once more, and left out */
+	size_t nagain;
 	double *seen;	  /* of each run: ranks that have a record, at least 1 */
 	bool *has_events; /* of each run: single calls were recorded, so waits are known */
 	bool tested;	  /* noise is known, and no record lacks anything */

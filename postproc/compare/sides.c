@@ -60,21 +60,36 @@ static void inspect_runs(struct sides *s)
 	}
 }
 
+/* One that is among those of its side before: chance has no part in that, so it is left out. */
+static const struct compare_run *given_before(const struct sides *s, const struct compare_run *r)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->run[i]->group == r->group && region_of(s->run[i]) == region_of(r) &&
+		    cJSON_Compare(s->run[i]->analysis, r->analysis, true))
+			return s->run[i];
+	return NULL;
+}
+
 int sides_init(const struct compare_input *in, struct sides *ret_sides)
 {
 	struct sides s = {.run = calloc(in->nruns, sizeof(*s.run)),
+			  .again = calloc(in->nruns, sizeof(*s.again)),
 			  .seen = calloc(in->nruns, sizeof(double)),
 			  .has_events = calloc(in->nruns, sizeof(bool))};
-	if (s.run == NULL || s.seen == NULL || s.has_events == NULL) {
+	if (s.run == NULL || s.again == NULL || s.seen == NULL || s.has_events == NULL) {
 		sides_done(&s);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < in->nruns; i++) {
-		unsigned group = in->runs[i].group;
-		if (group != 0 && group + 1 != in->ngroups)
+		const struct compare_run *r = &in->runs[i];
+		if (r->group != 0 && r->group + 1 != in->ngroups)
 			continue;
-		s.run[s.n++] = &in->runs[i];
-		*(group == 0 ? &s.na : &s.nb) += 1;
+		if (given_before(&s, r) != NULL) {
+			s.again[s.nagain++] = r;
+			continue;
+		}
+		s.run[s.n++] = r;
+		*(r->group == 0 ? &s.na : &s.nb) += 1;
 	}
 	inspect_runs(&s);
 	*ret_sides = s;
@@ -84,6 +99,7 @@ int sides_init(const struct compare_input *in, struct sides *ret_sides)
 void sides_done(struct sides *s)
 {
 	free(s->run);
+	free(s->again);
 	free(s->seen);
 	free(s->has_events);
 	*s = (struct sides){.n = 0};
@@ -200,17 +216,11 @@ static void note_program(const struct sides *s, size_t i, cJSON *notes)
 		     basename_of(to->path), job_text(r, "mpi"), job_text(to, "mpi"));
 }
 
-/* One that is among those of its side before: chance has no part in that. */
 static void note_again(const struct sides *s, size_t i, cJSON *notes)
 {
-	for (size_t k = i < s->na ? 0 : s->na; k < i; k++) {
-		const struct compare_run *r = s->run[i], *before = s->run[k];
-		if (region_of(r) != region_of(before) || !cJSON_Compare(r->analysis, before->analysis, true))
-			continue;
-		note(notes, "%.200s and %.200s are one run, given twice: noise is taken for less than it is.",
-		     basename_of(before->path), basename_of(r->path));
-		return;
-	}
+	const struct compare_run *r = s->again[i];
+	note(notes, "%.200s and %.200s are one run, given twice: it counts once.",
+	     basename_of(given_before(s, r)->path), basename_of(r->path));
 }
 
 static void put_notes(const struct sides *s, cJSON *notes)
@@ -221,8 +231,9 @@ static void put_notes(const struct sides *s, cJSON *notes)
 	for (size_t i = 0; i < s->n; i++) {
 		note_run(s, i, notes);
 		note_program(s, i, notes);
-		note_again(s, i, notes);
 	}
+	for (size_t i = 0; i < s->nagain; i++)
+		note_again(s, i, notes);
 }
 
 static const char *reason(const struct sides *s)

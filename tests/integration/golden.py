@@ -4,6 +4,7 @@ of them; fixtures: what page, terminal and comparison say and draw of analyses o
 writes the files anew: look at the difference before you commit it. GENERATE: the generator, GOLDEN: the folder."""
 import difflib
 import html
+import json
 import os
 import re
 import subprocess
@@ -56,8 +57,18 @@ def seen(page):
     return '\n'.join(' '.join(line.split()) for line in page.split('\n') if line.split() and line[:2] not in ('/g', '/s', '/t')) + '\n'
 
 
-def said(*words):
-    return subprocess.run(words, cwd=os.environ['CORPUS'], capture_output=True, check=True, encoding='utf-8').stdout
+def said(*words, cwd=os.environ['CORPUS']):
+    return subprocess.run(words, cwd=cwd, capture_output=True, check=True, encoding='utf-8').stdout
+
+
+def copied(folder, name, job=None):
+    """As if it had run once more, as this job."""
+    with open('%s/%s.json' % (os.environ['CORPUS'], name), encoding='utf-8') as f:
+        analysis = json.load(f)
+    analysis['job'].update({'job_id': job} if job else {})
+    with open('%s/%s%s.json' % (folder, name, job or ''), 'w', encoding='utf-8') as f:
+        json.dump(analysis, f)
+    return os.path.basename(f.name)
 
 
 def fixtures():
@@ -65,11 +76,13 @@ def fixtures():
     for name in ('halo_issues', 'partial'):
         yield name + '-terminal', said(os.environ['SHOW_JSON'], name + '.json')
         yield name + '-page', seen(said(os.environ['REPORT_JSON'], name + '.json'))
-    same = ('nothing_to_fix.json', 'nothing_to_fix.json', '--')
-    yield 'compared-partial', said(MPITRACE, 'diff', *same, 'halo_issues.json', 'partial.json')
-    yield 'compared', said(MPITRACE, 'diff', *same, 'halo_issues.json', 'halo_issues.json')
     with tempfile.TemporaryDirectory(prefix='mpitrace-test-') as folder:
-        said(MPITRACE, 'diff', *same, 'halo_issues.json', 'halo_issues.json', '--html', folder + '/page')
+        same, slow = [[copied(folder, name, job) for job in (None, '-2')] for name in ('nothing_to_fix', 'halo_issues')]
+        diff = (MPITRACE, 'diff', *same, '--')
+        yield 'compared-partial', said(*diff, slow[0], copied(folder, 'partial'), cwd=folder)
+        yield 'compared-again', said(MPITRACE, 'diff', same[0], same[0], '--', slow[0], slow[0], cwd=folder)
+        yield 'compared', said(*diff, *slow, cwd=folder)
+        said(*diff, *slow, '--html', 'page', cwd=folder)
         with open(folder + '/page', encoding='utf-8') as f:
             yield 'compared-page', seen(re.search(r'<section id="diff".*?</section>', f.read(), re.S)[0])
 
