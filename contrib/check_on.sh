@@ -226,9 +226,7 @@ sanitizers_there() {
 		inside meson test -C /build-sanitizers --list --no-rebuild --suite unit >"$LISTED" 2>>"$LOG"
 		step "tests of very many cases try the ${fewer}th part of them; leaks are not looked for"
 	fi
-	# Debian 13's libpciaccess, which hwloc loads, leaves 1016 bytes behind in any program. It is unloaded when leaks are
-	# looked for, so that none can be suppressed by its name.
-	run_suite sanitizers "$REPO/build-on/$WHERE.sanitizers.json" env HWLOC_PLUGINS_BLACKLIST=hwloc_pci.so FEWER=$fewer \
+	run_suite sanitizers "$REPO/build-on/$WHERE.sanitizers.json" env FEWER=$fewer \
 		LSAN_OPTIONS=suppressions=/src/tests/unit/leaks.txt:print_suppressions=0 ASAN_OPTIONS=detect_leaks=$leaks:halt_on_error=1:abort_on_error=1 \
 		"${bound[@]}" meson test -C /build-sanitizers --no-rebuild --timeout-multiplier "$SLOWER" --suite unit
 }

@@ -5,9 +5,6 @@
 LOGS=$(mktemp -d) || exit 99
 trap 'rm -rf "$LOGS"' EXIT
 
-# hwloc's plugins (OpenCL, CUDA, GL ...) bring libraries of other people, which lose memory: not what is tested here.
-export HWLOC_PLUGINS_PATH=/nonexistent
-
 valgrind --quiet --trace-children=yes --trace-children-skip='*/mpitrace,/bin/*,/usr/bin/*' --leak-check=full \
 	--errors-for-leak-kinds=definite --show-leak-kinds=definite --log-file="$LOGS/%p" "$@"
 RC=$?
