@@ -558,7 +558,7 @@ void mpix_cache_done(struct mpix_file *f)
 	free(c);
 }
 
-const struct mpix_part_run *mpix_run_of(const struct mpix_part_data *part, uint32_t lane)
+static const struct mpix_part_run *mpix_run_of(const struct mpix_part_data *part, uint32_t lane)
 {
 	size_t first = part->nruns > 0 ? lane - part->runs[0].lane : 0; /* mostly all lanes of a group have a run */
 	if (first >= part->nruns || part->runs[first].lane != lane)

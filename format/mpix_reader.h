@@ -133,8 +133,6 @@ void mpix_cache_done(struct mpix_file *f);
 /* The event at a position; NULL: there is none. Errors as mpix_part_get(). */
 int mpix_event_at(struct mpix_file *f, const struct mpix_position *at, const struct mpix_part_event **ret_event,
 		  const struct mpix_part_data **ret_part, struct error *e);
-/* Its run in a part; NULL: that lane has none. */
-const struct mpix_part_run *mpix_run_of(const struct mpix_part_data *part, uint32_t lane);
 
 /* What callers see of an event; without its wait states. first_sig: of its rank, in the group. */
 struct mpix_event mpix_event_of(const struct mpix_part_data *part, const struct mpix_part_event *x,

@@ -35,7 +35,7 @@ static void put_thread(struct buf columns[COLUMNS], const struct mpix_sample_thr
 	}
 }
 
-uint64_t mpix_sample_cells(const struct mpix_sample *s)
+static uint64_t mpix_sample_cells(const struct mpix_sample *s)
 {
 	uint64_t n = 0;
 	for (uint32_t i = 0; i < s->nthreads; i++)

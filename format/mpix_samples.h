@@ -22,7 +22,6 @@ int mpix_get_sample(struct cursor bytes, uint32_t lanes, uint32_t nops, struct m
 /* b follows a: both as one, in m, which is of neither. 0 or -ENOMEM. */
 int mpix_join_samples(const struct mpix_sample *a, const struct mpix_sample *b, struct mpix_sample_memory *m,
 		      struct mpix_sample *ret_sample);
-uint64_t mpix_sample_cells(const struct mpix_sample *s);
 void mpix_sample_done(struct mpix_sample_memory *m);
 
 /* ---- those of a file that is being written: as many as there is room for ---- */

@@ -51,7 +51,7 @@ bool call_is_local(uint32_t op)
 	return local_calls[op];
 }
 
-void message_put(MPI_Message handle, MPI_Comm comm, int source, int tag)
+static void message_put(MPI_Message handle, MPI_Comm comm, int source, int tag)
 {
 	bool kept = false;
 	tables_lock();

@@ -368,8 +368,6 @@ void record_sendrecv(struct call_span *s, uint32_t op, unsigned flags, MPI_Reque
 		     int sendtag, MPI_Datatype sendtype, uint64_t sendcount, int source, int recvtag,
 		     MPI_Datatype recvtype, uint64_t recvcount, const MPI_Status *status) HIDDEN;
 
-/* A matched message waits for its Mrecv under its handle. */
-void message_put(MPI_Message message, MPI_Comm comm, int source, int tag) HIDDEN COLD;
 bool message_take(MPI_Message message, MPI_Comm *ret_comm, int *ret_source, int *ret_tag) HIDDEN COLD;
 
 /* flag, message: NULL where the call has none. */

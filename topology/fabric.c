@@ -185,7 +185,8 @@ static int aggregate(struct fabric *f, uint32_t blocks, uint32_t many, uint32_t 
 	return 0;
 }
 
-int fabric_finish(struct fabric *f, struct error *e)
+/* All is read: tie switches together, find circles, put blocks together. */
+static int fabric_finish(struct fabric *f, struct error *e)
 {
 	uint32_t blocks = (uint32_t)f->units.n;
 	if (f->kind != FABRIC_FLAT && f->units.n == 0)

@@ -85,8 +85,6 @@ void starting_done(struct starting *x);
 
 /* Fill states, cores, waited_for, stuck. 0 or -ENOMEM. */
 int snapshot_waits(struct snapshot *l);
-/* How long a thread of the rank has been in its call; NAN: not known. */
-double live_since(const struct live_rank *x, const struct live_thread *t);
 
 /* ---- words.c ---- */
 
@@ -97,7 +95,6 @@ char *live_words(const struct snapshot *l, uint32_t rank, bool with_time);
 char *live_why(const struct snapshot *l, const struct core *c);
 /* What would let a member of a core go on: "a message from rank 0 with tag 9". As above. */
 char *live_until(const struct snapshot *l, const struct core_member *m);
-const char *live_op(const struct snapshot *l, const struct sig *sig);
 /* File and line, or what else is known; false: nothing is. */
 bool live_place(const struct snapshot *l, const struct sig *sig, char *ret_text, size_t cap);
 /* Whom it names: world ranks; SIG_ANY from anybody, else negative. */

@@ -47,11 +47,6 @@ static bool stood_then(const struct snapshot *l, const struct live_rank *x, doub
 							       (uint64_t)(ahead_ns / interval_ns + 1);
 }
 
-double live_since(const struct live_rank *x, const struct live_thread *t)
-{
-	return x->node != NULL && x->node->ns_per_tick > 0 ? (double)t->age_ticks * x->node->ns_per_tick / 1e9 : NAN;
-}
-
 static int note_open(struct snapshot *l, uint32_t rank)
 {
 	const struct live_rank *x = &l->ranks.at[rank];

@@ -10,7 +10,7 @@
 #define WORDS_MEMBERS_MAX 16 /* of a deadlock that are named one by one */
 #define WORDS_ROWS_MAX 4     /* calls in which others wait for it */
 
-const char *live_op(const struct snapshot *l, const struct sig *sig)
+static const char *live_op(const struct snapshot *l, const struct sig *sig)
 {
 	if (sig == NULL)
 		return "MPI_Init";

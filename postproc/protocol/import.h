@@ -90,8 +90,6 @@ void import_done(struct import *x);
 /* For the readers. */
 int import_ranks(struct import *x, uint32_t n, struct error *e);
 int import_reason(struct import *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Not MPI_ANY_SOURCE, MPI_PROC_NULL, or a number that is no rank here. */
-bool import_is_rank(const struct import *x, int32_t peer);
 bool import_is_on_comm(const struct import *x, const struct import_event *ev);
 /* That of the send, or of the receive, of an event of rank; false: it has none whose partner is a rank. */
 bool import_envelope_of(const struct import *x, uint32_t rank, const struct import_event *ev, bool of_send,

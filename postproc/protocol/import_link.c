@@ -18,7 +18,8 @@ struct ends {
 	size_t n, cap;
 };
 
-bool import_is_rank(const struct import *x, int32_t peer)
+/* Not MPI_ANY_SOURCE, MPI_PROC_NULL, or a number that is no rank here. */
+static bool import_is_rank(const struct import *x, int32_t peer)
 {
 	return peer >= 0 && (uint32_t)peer < x->nranks;
 }

@@ -197,8 +197,6 @@ void classify_window(struct shard *sh);
 struct wait *wait_begin(struct shard *sh, uint32_t rank, uint32_t site, const struct moment *call);
 int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct arrival *causer,
 	      bool part);
-/* The same from when the call at *end was over: nobody caused that. */
-int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct position *end);
 int wait_close(struct shard *sh, struct wait *w); /* one thing less is open */
 /* What of it could have gone to another message, if that was received or once it is. */
 int claim_close(struct shard *sh, struct claim *c);

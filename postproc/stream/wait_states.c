@@ -67,7 +67,9 @@ int wait_note(struct shard *sh, struct wait *w, enum wait_state state, int64_t n
 	return note(sh, w, state, ns, causer->rank, known ? &causer->at : NULL, part);
 }
 
-int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns, const struct position *end)
+/* The same from when the call at *end was over: nobody caused that. */
+static int wait_note_since(struct shard *sh, struct wait *w, enum wait_state state, int64_t ns,
+			   const struct position *end)
 {
 	return note(sh, w, state, ns, NONE, end, false);
 }

@@ -30,7 +30,7 @@ void states_of_done(struct states_of *x)
 
 /* ---- what was begun together ---- */
 
-int states_use(struct states_of *x, uint32_t rank, uint32_t comm, uint32_t channel, uint64_t n)
+static int states_use(struct states_of *x, uint32_t rank, uint32_t comm, uint32_t channel, uint64_t n)
 {
 	uint32_t *at =
 		&x->use_of.at[channel == CHANNEL_COLLECTIVES ? comm : x->step->comms.n + channel - CHANNEL_WINDOW(0)];

@@ -35,7 +35,6 @@ int states_of_step(const struct step *s, const struct states_from *from, struct 
 void states_of_done(struct states_of *x);
 /* What the rank has begun together with others, by its totals. 0 or -ENOMEM; 1: they do not say all. */
 int states_count(struct states_of *x, uint32_t rank);
-int states_use(struct states_of *x, uint32_t rank, uint32_t comm, uint32_t channel, uint64_t n);
 /* The same, of collectives, where the number of all is known. */
 int states_set(struct states_of *x, uint32_t rank, uint32_t comm, uint64_t n);
 /* A thread of which nothing more is known than that. 0 or -ENOMEM. */

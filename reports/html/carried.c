@@ -100,7 +100,7 @@ static size_t base64_bytes(size_t len)
 	return (len + 2) / 3 * 4;
 }
 
-size_t carried_bytes(const struct carried *c)
+static size_t carried_bytes(const struct carried *c)
 {
 	return base64_bytes(c->viewer.len_bytes) + base64_bytes(c->trace.len_bytes) + c->nranges * RANGE_BYTES +
 	       2 * ELEMENT_BYTES + strlen(html_open);

@@ -23,12 +23,10 @@ struct carried {
 
 /* 0, or -errno: not both are there and readable. Paths may be NULL. To be given to carried_done() in either case. */
 int carried_load(struct carried *c, const char *viewer, const char *trace);
-/* The trace, or of one that is larger what the places need and what else there is room for, so that carried_bytes() is
- * bytes_max or less. 0; -E2BIG: not even a part fits; or -errno. */
+/* The trace, or of one that is larger what the places need and what else there is room for, so that what it adds to a
+ * page is bytes_max or less. 0; -E2BIG: not even a part fits; or -errno. */
 int carried_take(struct carried *c, const struct places *places, size_t bytes_max);
 void carried_done(struct carried *c);
-/* What it adds to a page. */
-size_t carried_bytes(const struct carried *c);
 /* The directives of the page's policy. */
 void carried_put_policy(struct page *p);
 /* The two elements, and the script that opens them. */

@@ -11,6 +11,7 @@
 #include "reports/web/programs.h"
 #include "reports/web/web.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,8 @@
 
 #define RUNS_MAX 6 /* as layout/run_keys.ts of the viewer */
 #define RUN_NAME 32
+#define LABEL_TEXT 64
+#define LABEL_PARTS 3 /* of a path */
 #define OTHERS_TEXT (RUNS_MAX * (RUN_NAME + sizeof("&other=")))
 
 struct view_options {
@@ -92,7 +95,7 @@ static int parse(struct view_options *o, int argc, char **argv)
 
 /* A file that is served under a name. */
 struct resource {
-	char name[RUN_NAME];
+	char name[RUN_NAME], label[LABEL_TEXT]; /* label: what tells it apart from other runs */
 	const char *type;
 	struct page file;
 };
@@ -109,6 +112,7 @@ static void answer(void *context, const struct web_request *r, struct web_answer
 		if (strcmp(r->path, v->resources[i].name) == 0)
 			*ret_answer = (struct web_answer){.kind = WEB_FILE,
 							  .type = v->resources[i].type,
+							  .name = v->resources[i].label,
 							  .fd = v->resources[i].file.fd,
 							  .len_bytes = v->resources[i].file.len_bytes};
 }
@@ -201,6 +205,35 @@ static int open_run(const char *what, struct resource *ret_run, char path[PATH_M
 	return code;
 }
 
+/* The last so many names of a path, in characters that need no quoting. */
+static void put_label(const char *path, unsigned parts, char text[LABEL_TEXT])
+{
+	const char *from = path + strlen(path);
+	while (from > path && (from[-1] != '/' || --parts > 0))
+		from--;
+	snprintf(text, LABEL_TEXT, "%s", from);
+	for (char *c = text; *c != '\0'; c++)
+		if (strchr("._-/", *c) == NULL && !isalnum((unsigned char)*c))
+			*c = '_';
+}
+
+static bool are_told_apart(const struct view *v)
+{
+	for (size_t i = 1; i < v->n; i++)
+		for (size_t k = 1; k < i; k++)
+			if (strcmp(v->resources[i].label, v->resources[k].label) == 0)
+				return false;
+	return true;
+}
+
+/* By as many names of their paths as tell them apart. */
+static void put_labels(struct view *v, char paths[RUNS_MAX][PATH_MAX])
+{
+	for (unsigned parts = 1; parts == 1 || (parts <= LABEL_PARTS && !are_told_apart(v)); parts++)
+		for (size_t i = 1; i < v->n; i++)
+			put_label(paths[i - 1], parts, v->resources[i].label);
+}
+
 static void put_run_name(char name[RUN_NAME], size_t at)
 {
 	if (at < 2)
@@ -209,7 +242,7 @@ static void put_run_name(char name[RUN_NAME], size_t at)
 		snprintf(name, RUN_NAME, "other-%zu.mpix", at);
 }
 
-static int open_runs(const struct view_options *o, struct view *v, char path[PATH_MAX], struct error *e)
+static int open_runs(const struct view_options *o, struct view *v, char paths[RUNS_MAX][PATH_MAX], struct error *e)
 {
 	int code = 0;
 	v->n = 1;
@@ -217,24 +250,26 @@ static int open_runs(const struct view_options *o, struct view *v, char path[PAT
 		struct resource *run = &v->resources[v->n++];
 		run->type = "application/octet-stream";
 		put_run_name(run->name, i);
-		code = open_run(o->runs[i], run, path, e);
+		code = open_run(o->runs[i], run, paths[i], e);
 		if (code == 1 && o->nruns > 1)
 			code = fail(e, -EBUSY, "%s: still runs, and has no trace to compare yet", o->runs[i]);
 	}
+	if (code == 0)
+		put_labels(v, paths);
 	return code;
 }
 
 static int view(int argc, char **argv)
 {
-	static char path[PATH_MAX];
+	static char paths[RUNS_MAX][PATH_MAX];
 	struct view_options o;
 	struct view v = {.resources = {{.type = "text/html; charset=utf-8"}}};
 	struct error e;
 	int rc = parse(&o, argc, argv), code;
 	if (rc != 0)
 		return rc;
-	if ((code = open_runs(&o, &v, path, &e)) == 1)
-		return view_live(&o, path);
+	if ((code = open_runs(&o, &v, paths, &e)) == 1)
+		return view_live(&o, paths[0]);
 	if (code < 0 || page_find(&v.resources[0].file, &e) < 0) {
 		fprintf(stderr, "mpitrace view: %s\n", e.text);
 		return EXIT_BAD_INPUT;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,6 +114,16 @@ static struct MHD_Response *part_of_file(int fd, uint64_t first, uint64_t len)
 	return response;
 }
 
+/* RFC 6266. */
+static void put_name(struct MHD_Response *response, const char *name)
+{
+	char text[NAME_MAX + 32];
+	if (name == NULL || name[0] == '\0')
+		return;
+	snprintf(text, sizeof(text), "inline; filename=\"%s\"", name);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_DISPOSITION, text);
+}
+
 static enum MHD_Result answer_file(struct MHD_Connection *connection, const struct web_answer *a)
 {
 	uint64_t first, len;
@@ -126,6 +137,7 @@ static enum MHD_Result answer_file(struct MHD_Connection *connection, const stru
 		return MHD_NO;
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
 	MHD_add_response_header(response, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
+	put_name(response, a->name);
 	if (status == MHD_HTTP_PARTIAL_CONTENT) {
 		snprintf(text, sizeof(text), "bytes %llu-%llu/%llu", (unsigned long long)first,
 			 (unsigned long long)(first + len - 1), (unsigned long long)a->len_bytes);

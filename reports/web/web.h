@@ -32,8 +32,10 @@ struct web_answer {
 	const char *policy; /* Content-Security-Policy beside ours, static; NULL: the page has its own, or needs none */
 	int status;	    /* of TEXT; 0: 200 */
 	const char *go_to;  /* Location of a status 3xx; static or NULL */
-	int fd;		    /* FILE: a regular file */
-	bool given;	    /* FILE: the descriptor is closed when it is answered; else it stays the handler's */
+	const char
+		*name; /* FILE: what its reader calls it, without quotes and control characters; NULL: as its address */
+	int fd;	       /* FILE: a regular file */
+	bool given;    /* FILE: the descriptor is closed when it is answered; else it stays the handler's */
 	uint64_t len_bytes; /* FILE: of which the answer is this much from its begin */
 	char *text;	    /* TEXT: freed with free() */
 	size_t text_bytes;  /* without a terminating 0 */

@@ -380,7 +380,7 @@ async function testSpaceRuns(browser, t) {
     await page.waitForFunction(() => globalThis.mpitrace?.drawn?.besides?.[1]?.besideEvents > 0);
     t.same(
       (await runsOf(page)).map((x) => x.slice(0, 2).join(' ')),
-      ['A trace.mpix', 'B other.mpix', 'C other-2.mpix'],
+      ['A runs8.mpix', 'B runs16.mpix', 'C runs4.mpix'],
       'names',
     );
     t.same(

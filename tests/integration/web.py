@@ -185,6 +185,22 @@ def mistakes(t, path, s):
     t.equal('no file', (done.returncode, 'usage: mpitrace view' in done.stderr), (2, True))
 
 
+def names(t, directory, trace):
+    """Runs are told apart by as much of their paths as it takes; a name ends no header."""
+    paths = ['%s/%s/job.mpix' % (directory, step) for step in ('step-0', 'step "1"\r\nX-Y: z')]
+    for path in paths:
+        os.mkdir(os.path.dirname(path))
+        with open(path, 'wb') as f:
+            f.write(trace)
+    s = Server(*paths)
+    try:
+        answers = [s.ask('/%s/%s.mpix' % (s.token, name)) for name in ('trace', 'other')]
+        t.equal('what they are called', [(a.header('Content-Disposition'), a.header('X-Y')) for a in answers],
+                [('inline; filename="step-0/job.mpix"', None), ('inline; filename="step__1___X-Y__z/job.mpix"', None)])
+    finally:
+        s.end()
+
+
 def main():
     t = Tests()
     with tempfile.TemporaryDirectory(prefix='mpitrace-test-') as directory:
@@ -212,6 +228,7 @@ def main():
             t.equal('three runs', (s.url.endswith('/?other=other.mpix&other=other-2.mpix'), s.ask('/%s/other-2.mpix' % s.token).body == trace), (True, True))
         finally:
             s.end()
+        names(t, directory, trace)
         opened(t, path, directory + '/opened')
     t.end()
 

@@ -125,8 +125,9 @@ export function sourceOf(name: SourceName): Source {
 export async function openUrl(url: URL): Promise<Source | null> {
   if (url.origin !== location.origin || !url.protocol.startsWith('http'))
     throw new Error('Only traces from the same server can be opened by address. Choose the file instead.');
-  const name = decodeURIComponent(url.pathname.split('/').pop() ?? 'trace');
   const answer = await fetch(url, { headers: { Range: `bytes=0-${HEAD_BYTES - 1}` } });
+  const named = /filename="([^"]+)"/.exec(answer.headers.get('Content-Disposition') ?? '');
+  const name = named?.[1] ?? decodeURIComponent(url.pathname.split('/').pop() ?? 'trace');
   if (answer.status === 404) return null;
   const total = /\/(\d+)$/.exec(answer.headers.get('Content-Range') ?? '');
   if (answer.status === 206 && total) {
