@@ -203,8 +203,7 @@ static void describe_elsewhere(const struct analysis *a, struct issue *f)
 	f->value = 1;
 	describe_end(dead, how, sizeof(how));
 	snprintf(f->what, sizeof(f->what), "Rank %u of another MPI_COMM_WORLD %s.", dead->rank, how);
-	snprintf(f->why, sizeof(f->why),
-		 "All ranks of this one reached MPI_Finalize: the step failed because of that.");
+	snprintf(f->why, sizeof(f->why), "All ranks of this one reached MPI_Finalize, and the step failed.");
 	snprintf(f->next, sizeof(f->next), "%s", next_step(dead));
 }
 
