@@ -296,6 +296,23 @@ an_mpi_program_that_lost_the_tracer_is_told() {
 	eventually "an empty spool" spool_is_empty
 }
 
+# No srun makes a report there, and says why there is nothing in it: so the first node does, once.
+who_loses_the_tracer_in_a_script_is_told() {
+	local option start why="mpitrace: nothing is recorded on n1: slurm_ring was started without the LD_PRELOAD of its step"
+	needs_srun_of_openmpi mpirun || return
+	for start in "unset LD_PRELOAD; mpirun -n 2" "srun -n2 env -u LD_PRELOAD"; do
+		printf '#!/bin/sh\n%s %s 5\n' "$start" "$RING" >"$CASE_DIR/job.sh"
+		for option in on quiet; do
+			as_user sbatch --wait "--mpitrace=$option" -w n1 -n2 -o out.txt -e "err.$option" job.sh >/dev/null 2>&1 || fails "sbatch: $?" || return
+		done
+		same "lines, $start: $(cat "$CASE_DIR/err.on")" 1 "$(grep -c mpitrace: "$CASE_DIR/err.on")" || return
+		contains "$CASE_DIR/err.on" "$why" || return
+		same "with quiet" "ring done" "$(said "$CASE_DIR/err.quiet")" || return
+	done
+	as_user salloc -w n1 -n2 srun -n2 --mpitrace env -u LD_PRELOAD "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "salloc: $?" || return
+	same "lines in salloc: $(cat "$CASE_DIR/err")" 1 "$(grep -c "$why" "$CASE_DIR/err")"
+}
+
 # Of the size of files, in the program's own shell.
 a_limit_that_leaves_no_room_is_told() {
 	local OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp blocks why
