@@ -7,5 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* ranks_fd: that directory. False: nobody left a reason. A process of that user reads it, and is not waited for long. */
+/* ranks_fd: that directory. False: nobody left a reason. A process of that user reads it, and is not waited for
+ * long. */
 bool unrecorded_why(int ranks_fd, const struct identity *who, char *ret_why, size_t cap_bytes);
