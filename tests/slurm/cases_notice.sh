@@ -313,6 +313,23 @@ who_loses_the_tracer_in_a_script_is_told() {
 	same "lines in salloc: $(cat "$CASE_DIR/err")" 1 "$(grep -c "$why" "$CASE_DIR/err")"
 }
 
+# It has the tracer, as of a directory of programs that is mounted in it, and not where that writes. Its user is who it was
+# outside: launchers ask.
+a_container_without_the_steps_directory_is_told() {
+	local how who why
+	who="--map-user=$(stat -c %u "$WORK") --map-group=$(stat -c %g "$WORK")"
+	# shellcheck disable=SC2086  # words
+	as_user unshare -r -m true 2>/dev/null && as_user unshare -r unshare $who true 2>/dev/null || skips "users make no namespaces here" || return
+	# shellcheck disable=SC2016  # the inner shell expands
+	for how in "mount -t tmpfs none $STATE/n1/mpitrace" 'mount --bind $MPITRACE_DIR $MPITRACE_DIR && mount -o remount,bind,ro,nosuid,nodev,noexec $MPITRACE_DIR'; do
+		why="No such file or directory"
+		[ "${how#*--bind}" = "$how" ] || why="Read-only file system"
+		# shellcheck disable=SC2016  # the inner shell expands
+		printf '#!/bin/sh\nexport HOW="%s"\nexec unshare -r -m sh -c '\''sh -c "$HOW" || exit; exec unshare %s "$@"'\'' sh "$@"\n' "$(printf %s "$how" | sed 's/\$/\\$/g')" "$who" >"$CASE_DIR/contain"
+		told_of "nothing is recorded: slurm_ring cannot write to the directory of MPITRACE_DIR \($why" sh contain "$RING" 5 || return
+	done
+}
+
 # Of the size of files, in the program's own shell.
 a_limit_that_leaves_no_room_is_told() {
 	local OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp blocks why
