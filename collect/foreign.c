@@ -145,8 +145,7 @@ static bool same_root(pid_t pid)
 	       (its.st_dev == ours.st_dev && its.st_ino == ours.st_ino);
 }
 
-/* 0, or why the step's directory is not what it was for this process: ENOENT, ENOTDIR, EROFS. What else there may be
- * its tracer says itself. */
+/* 0, or why this process cannot write to the step's directory: errno(3). */
 static int blindness(pid_t pid, const char *ranks)
 {
 	char path[PATH_MAX + 64];
@@ -155,7 +154,7 @@ static int blindness(pid_t pid, const char *ranks)
 	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, ranks);
 	int why = access(path, W_OK | X_OK) != 0 ? errno : 0;
 	snprintf(path, sizeof(path), "/proc/%d/root/", (int)pid);
-	return (why == ENOENT || why == ENOTDIR || why == EROFS) && access(path, F_OK) == 0 ? why : 0;
+	return access(path, F_OK) == 0 ? why : 0;
 }
 
 static void name_of(pid_t pid, char ret_name[PATH_MAX])

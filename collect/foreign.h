@@ -10,7 +10,7 @@ enum foreign {
 	FOREIGN_MISSED,	 /* an MPI program without it, or whose tracer cannot write */
 };
 
-/* ranks: the step's directory of segments, by the name that its processes are told; NULL: of one that has written there,
- * whatever it sees by now. dir: where the name of a program is looked for that is not absolute, and whose process hides
- * what it executes. FOREIGN_MISSED: *ret_why says which program, why and what to do. */
+/* ranks: the step's directory of segments, by the name that its processes are told; NULL: of one that has written
+ * there, whatever it sees by now. dir: where the name of a program is looked for that is not absolute, and whose
+ * process hides what it executes. FOREIGN_MISSED: *ret_why says which program, why and what to do. */
 enum foreign foreign_classify(pid_t pid, const char *ranks, const char *dir, char *ret_why, size_t cap_bytes);
