@@ -114,7 +114,7 @@ static bool check_output(struct agent *a, int64_t now_ns)
 	if (rc > 0)
 		permissions_share(&a->layout, a->output.path);
 	if (rc != 0)
-		log_line(a, "the trace was removed or replaced while the step ran",
+		log_line(a, "the trace was removed, replaced or elsewhere while the step ran",
 			 rc > 0 ? "it is made again" : strerror(-rc));
 	return rc >= 0;
 }
