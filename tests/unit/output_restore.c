@@ -53,8 +53,8 @@ Test(output_restore, what_is_removed_is_made_again)
 	free(o.path);
 }
 
-/* A directory that could not be written when the trace began, as a file server that was away: at the latest when the step
- * is over the trace is where it was wanted. */
+/* A directory that could not be written when the trace began, as a file server that was away: at the latest when the
+ * step is over the trace is where it was wanted. */
 Test(output_restore, what_is_elsewhere_comes_to_its_place_when_that_can_be_written)
 {
 	char wanted[PATH_MAX], path[PATH_MAX + 16], aside[PATH_MAX];
