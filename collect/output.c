@@ -214,11 +214,11 @@ static int move_to(struct output *o, const char *dir)
 	return 0;
 }
 
-static bool is_aside(const struct output *o)
+bool output_is_aside(const struct output *o)
 {
 	size_t n = strlen(o->fallback_dir);
-	return strcmp(o->wanted_dir, o->fallback_dir) != 0 && strncmp(o->path, o->fallback_dir, n) == 0 &&
-	       strchr(o->path + n, '/') == strrchr(o->path, '/');
+	return o->path != NULL && strcmp(o->wanted_dir, o->fallback_dir) != 0 &&
+	       strncmp(o->path, o->fallback_dir, n) == 0 && strchr(o->path + n, '/') == strrchr(o->path, '/');
 }
 
 /* It is still the one that we write to. */
@@ -249,7 +249,7 @@ int output_restore(struct output *o)
 	if (o->path == NULL || o->restores >= RESTORES_MAX)
 		return 0;
 	if (has_its_name(o))
-		return is_aside(o) ? bring_back(o) : 0;
+		return output_is_aside(o) ? bring_back(o) : 0;
 	int rc = move_to(o, o->wanted_dir);
 	if (rc < 0)
 		rc = move_to(o, o->fallback_dir);
