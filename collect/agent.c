@@ -110,11 +110,11 @@ static void log_line(const struct agent *a, const char *what, const char *why)
 static bool check_output(struct agent *a, int64_t now_ns)
 {
 	int rc = output_restore(&a->output);
-	a->check_output_ns = now_ns + LOOK_NS * (rc < 0 ? 10 : 1);
+	a->check_output_ns = now_ns + LOOK_NS * (rc < 0 || output_is_aside(&a->output) ? 10 : 1);
 	if (rc > 0)
 		permissions_share(&a->layout, a->output.path);
 	if (rc != 0)
-		log_line(a, "the trace was removed or replaced while the step ran",
+		log_line(a, "the trace was removed, replaced or elsewhere while the step ran",
 			 rc > 0 ? "it is made again" : strerror(-rc));
 	return rc >= 0;
 }

@@ -145,6 +145,18 @@ static bool same_root(pid_t pid)
 	       (its.st_dev == ours.st_dev && its.st_ino == ours.st_ino);
 }
 
+/* 0, or why this process cannot write to the step's directory: errno(3). */
+static int blindness(pid_t pid, const char *ranks)
+{
+	char path[PATH_MAX + 64];
+	if (ranks == NULL || !has_variable(pid, "MPITRACE_DIR=", ranks))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, ranks);
+	int why = access(path, W_OK | X_OK) != 0 ? errno : 0;
+	snprintf(path, sizeof(path), "/proc/%d/root/", (int)pid);
+	return access(path, F_OK) == 0 ? why : 0;
+}
+
 static void name_of(pid_t pid, char ret_name[PATH_MAX])
 {
 	char path[64];
@@ -181,7 +193,21 @@ static enum foreign hidden(pid_t pid, const char *dir, char *ret_why, size_t cap
 	return FOREIGN_MISSED;
 }
 
-enum foreign foreign_classify(pid_t pid, const char *dir, char *ret_why, size_t cap_bytes)
+/* It has what is preloaded. The tracer itself comes with the first call of MPI. */
+static enum foreign traced(pid_t pid, bool calls, const char *ranks, const char *name, char *ret_why, size_t cap_bytes)
+{
+	int why = blindness(pid, ranks);
+	if (why == 0)
+		return FOREIGN_FINE;
+	if (!calls)
+		return FOREIGN_UNKNOWN;
+	snprintf(ret_why, cap_bytes,
+		 "%s cannot write to the directory of MPITRACE_DIR (%s, as in a container): make it visible there",
+		 name, strerror(why));
+	return FOREIGN_MISSED;
+}
+
+enum foreign foreign_classify(pid_t pid, const char *ranks, const char *dir, char *ret_why, size_t cap_bytes)
 {
 	char path[64], name[PATH_MAX];
 	int has = loaded(pid);
@@ -201,7 +227,7 @@ enum foreign foreign_classify(pid_t pid, const char *dir, char *ret_why, size_t 
 		return FOREIGN_MISSED;
 	}
 	if ((has & HAS_TRACER) != 0 || ((has & HAS_FRONT) != 0 && has_variable(pid, "MPITRACE_DIR=", "/")))
-		return FOREIGN_FINE;
+		return traced(pid, (has & HAS_TRACER) != 0, ranks, name, ret_why, cap_bytes);
 	if ((has & HAS_MPI) == 0)
 		return FOREIGN_UNKNOWN;
 	snprintf(ret_why, cap_bytes, "%s %s", name, why_without(pid, (unsigned)has));

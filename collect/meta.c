@@ -240,8 +240,8 @@ static cJSON *argv_of(const struct segfile *f)
 
 static const char *reason_name(uint64_t reason)
 {
-	static const char *const names[] = {"",		"budget",	"spool_full", "dictionary_full", "profile_mode",
-					    "pcontrol", "spool_refused"};
+	static const char *const names[] = {
+		"", "budget", "spool_full", "dictionary_full", "profile_mode", "pcontrol", "spool_refused", "confined"};
 	return reason < sizeof(names) / sizeof(names[0]) ? names[reason] : "unknown";
 }
 

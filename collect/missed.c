@@ -75,11 +75,23 @@ static void inspect(struct missed *m, pid_t pid, int64_t now_ns)
 	}
 	if (p->classified || now_ns < p->next_ns)
 		return;
-	enum foreign is = foreign_classify(pid, m->dir, why, sizeof(why));
+	enum foreign is = foreign_classify(pid, p->recorded ? NULL : m->ranks, m->dir, why, sizeof(why));
 	p->classified = is != FOREIGN_UNKNOWN;
 	p->next_ns = now_ns + (now_ns - p->seen_ns) / AGE_PART;
 	if (is == FOREIGN_MISSED)
 		untraced_add(m->ranks, pid, why);
+}
+
+/* When its record has come to its end it is still there, and may have left for another root directory. */
+static void remember(struct missed *m, pid_t pid, int64_t now_ns)
+{
+	struct missed_process *p = find(m, pid, now_ns);
+	if (p == NULL)
+		return;
+	p->round = m->round;
+	if (!p->recorded)
+		p->image = process_image(pid);
+	p->recorded = true;
 }
 
 /* Each thread has the children that it made. */
@@ -140,8 +152,12 @@ void missed_scan(struct missed *m, const struct process *processes, uint32_t n, 
 	add_children(m->parent, &below);
 	for (size_t i = 0; i < below.n; i++) {
 		pid_t pid = below.at[i];
-		if (pid == getpid() || is_recorded(processes, n, pid))
+		if (pid == getpid())
 			continue;
+		if (is_recorded(processes, n, pid)) {
+			remember(m, pid, now_ns);
+			continue;
+		}
 		inspect(m, pid, now_ns);
 		add_children(pid, &below);
 	}

@@ -17,6 +17,7 @@ struct missed_process {
 	int64_t seen_ns, next_ns;
 	uint32_t round;
 	bool classified; /* it has the tracer, or was told of */
+	bool recorded;	 /* now, or before its record came to its end */
 };
 
 struct missed {

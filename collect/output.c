@@ -214,17 +214,47 @@ static int move_to(struct output *o, const char *dir)
 	return 0;
 }
 
+bool output_is_aside(const struct output *o)
+{
+	size_t n = strlen(o->fallback_dir);
+	return o->path != NULL && strcmp(o->wanted_dir, o->fallback_dir) != 0 &&
+	       strncmp(o->path, o->fallback_dir, n) == 0 && strchr(o->path + n, '/') == strrchr(o->path, '/');
+}
+
+/* It is still the one that we write to. */
+static void note_again(const struct output *o)
+{
+	if (o->naming == NULL)
+		return;
+	o->naming(o->context, o->path, false);
+	o->naming(o->context, o->path, true);
+}
+
+/* The directory could not be written when the trace began; by now it may be. Else all stays as it is. */
+static int bring_back(struct output *o)
+{
+	char *aside = strdup(o->path);
+	int rc = aside != NULL ? move_to(o, o->wanted_dir) : -ENOMEM;
+	if (rc == 0)
+		unlink(aside);
+	else
+		note_again(o);
+	free(aside);
+	o->restores += rc == 0;
+	return rc == 0;
+}
+
 int output_restore(struct output *o)
 {
-	if (o->path == NULL || o->restores >= RESTORES_MAX || has_its_name(o))
+	if (o->path == NULL || o->restores >= RESTORES_MAX)
 		return 0;
+	if (has_its_name(o))
+		return output_is_aside(o) ? bring_back(o) : 0;
 	int rc = move_to(o, o->wanted_dir);
 	if (rc < 0)
 		rc = move_to(o, o->fallback_dir);
-	if (rc < 0 && o->naming != NULL) { /* it is still the one that we write to */
-		o->naming(o->context, o->path, false);
-		o->naming(o->context, o->path, true);
-	}
+	if (rc < 0)
+		note_again(o);
 	o->restores += rc == 0;
 	return rc < 0 ? rc : 1;
 }

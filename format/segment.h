@@ -245,6 +245,7 @@ enum lost_reason {
 	LOST_MODE,
 	LOST_PAUSED,
 	LOST_SPILL_REFUSED, /* the process may not write there, or not so much */
+	LOST_CONFINED,	    /* it has forbidden itself system calls */
 };
 
 struct defs_area {

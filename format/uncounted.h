@@ -7,7 +7,8 @@
 
 #define UNCOUNTED(X) \
 	X(calls_outside, true, "call", \
-	  "of threads for which the tracer had no room (too many, no memory, or its files gone), and in no count") \
+	  "of threads for which the tracer had no room (too many, no memory, its files gone, or it may not " \
+	  "ask for any), and in no count") \
 	X(calls_unclear, true, "call", \
 	  "in no count, since nothing tells whether MPI made them inside of another call") \
 	X(calls_left, true, "call", \

@@ -6,6 +6,7 @@
  * where that frame's page is, or within the thread's own stack, which stays; anything else is asked for first. What a
  * step yields must be code of a loaded module. */
 #include "pmpi/cfi.h"
+#include "pmpi/confined.h"
 #include "pmpi/modules.h"
 #include "pmpi/record.h"
 
@@ -55,7 +56,7 @@ static bool is_readable(uint64_t page)
 {
 	unsigned char in_core;
 	int saved = errno;
-	bool good = mincore((void *)(uintptr_t)(page & -page_bytes), 1, &in_core) == 0 &&
+	bool good = !confined && mincore((void *)(uintptr_t)(page & -page_bytes), 1, &in_core) == 0 &&
 		    syscall(SYS_rt_sigprocmask, ~0, page, NULL, 8) != 0 && errno == EINVAL;
 	errno = saved;
 	return good;

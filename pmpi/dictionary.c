@@ -17,6 +17,7 @@
 #define DEFS_NAMES_BYTES (16u << 10)
 #define TOTALS_NAMES OP_NAME_COUNT
 #define TOTALS_BYTES (32u << 10)
+#define STOCK_TOTALS 4u
 #define SIGS_ALL (STREAM_SIGS_MAX + STREAM_COARSE_MAX)
 _Static_assert(OP_COUNT <= OPEN_OP, "an operation has its bits in an open call");
 _Static_assert(OP_COUNT <= SIG_OP_SOME, "some call has a number of its own");
@@ -259,6 +260,15 @@ uint32_t stream_sig(struct stream *s, const uint64_t *words, uint32_t n, uint64_
 	}
 	*ret_literal = true;
 	return stream_coarse(s, words);
+}
+
+/* For several thousand signatures more. */
+void dictionary_stock(struct stream *s)
+{
+	uint32_t most = s->totals_cap + STOCK_TOTALS * totals_bytes() / (uint32_t)sizeof(*s->totals);
+	more_defs(s, 0, STREAM_DEFS_MAX);
+	while (s->totals_cap < most && s->totals_cap < SIGS_ALL && totals_room(s, s->totals_cap, TOLD_ALL))
+		;
 }
 
 /* What an attempt before got stays. */

@@ -6,3 +6,5 @@
 
 /* An empty one. False: no room yet, ask again; what it got stays. */
 bool dictionary_begin(struct stream *s) HIDDEN;
+/* Room in advance, as far as there is some. */
+void dictionary_stock(struct stream *s) HIDDEN COLD;

@@ -23,6 +23,7 @@
 #include "pmpi/lock.h"
 #include "pmpi/lookup.h"
 #include "pmpi/notes.h"
+#include "pmpi/settings.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -191,6 +192,7 @@ static mpitrace_bind_fn *open_tracer(const char *path, const char *flavour)
 		return NULL;
 	}
 	lookup_watch((mpitrace_closing_fn *)lookup(tracer, MPITRACE_CLOSING));
+	confining_watch((mpitrace_confining_fn *)lookup(tracer, MPITRACE_CONFINING));
 	return bind;
 }
 
@@ -208,7 +210,7 @@ static const struct wrapper *bind_tracer(void *libmpi)
 	char path[4096];
 	Dl_info self;
 	const char *flavour = flavour_of(libmpi);
-	if (secure_getenv("MPITRACE_DIR") == NULL || dladdr((void *)(uintptr_t)front_resolve, &self) == 0 ||
+	if (setting("MPITRACE_DIR") == NULL || dladdr((void *)(uintptr_t)front_resolve, &self) == 0 ||
 	    self.dli_fname == NULL)
 		return NULL;
 	int dir_len = (int)(path_name(self.dli_fname) - self.dli_fname);
@@ -328,10 +330,10 @@ __attribute__((destructor)) static void say_silent(void)
 {
 	char before[128];
 	const char *name = NULL;
-	if (atomic_load(&asked) || secure_getenv("MPITRACE_DIR") == NULL)
+	if (atomic_load(&asked))
 		return;
 	dl_iterate_phdr(find_any, &name);
-	if (name == NULL)
+	if (name == NULL || setting("MPITRACE_DIR") == NULL)
 		return;
 	snprintf(before, sizeof(before), "%s is loaded, and no call of it came to the tracer: ", name);
 	note_untraced("silent", before,

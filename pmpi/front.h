@@ -27,3 +27,7 @@ typedef const struct wrapper *mpitrace_bind_fn(const struct target *targets, uin
  * one. */
 typedef void mpitrace_closing_fn(void *handle);
 #define MPITRACE_CLOSING "mpitrace_closing"
+
+/* And: the program is about to forbid itself system calls. */
+typedef void mpitrace_confining_fn(void);
+#define MPITRACE_CONFINING "mpitrace_confining"

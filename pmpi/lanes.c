@@ -1,4 +1,5 @@
 /* lanes.c - whose stream it is: threads come and go, and processes fork. */
+#include "pmpi/confined.h"
 #include "pmpi/processor.h"
 #include "pmpi/lock.h"
 #include "pmpi/segfile.h"
@@ -147,7 +148,7 @@ static atomic_uint in_vain, skip;
 struct stream *stream_attach(void)
 {
 	UNCANCELLED;
-	if (!stream_on || !make_places())
+	if (!stream_on || confined || !make_places())
 		return NULL;
 	if (places[LANES_MAX] == NULL) {
 		process_is_child();
@@ -175,6 +176,8 @@ struct stream *stream_attach(void)
 
 void streams_count_left(void)
 {
+	if (confined)
+		return;
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
 	for (uint32_t i = 0; i < LANES_MAX; i++) {
 		struct lane *l = &lanes[i];
@@ -188,6 +191,6 @@ void streams_count_left(void)
 void streams_each(void (*visit)(struct thread_area *area))
 {
 	for (uint32_t i = 0; i < LANES_MAX; i++)
-		if (lanes[i].whole && !has_ended(atomic_load(&lanes[i].owner)))
+		if (lanes[i].whole && !confined && !has_ended(atomic_load(&lanes[i].owner)))
 			visit(lanes[i].area);
 }

@@ -8,6 +8,7 @@
 
 #include "base/libmpi.h"
 #include "base/path.h"
+#include "pmpi/settings.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -141,7 +142,7 @@ void *lookup_for_program(void *handle, const char *name)
 		lookup_tell(NULL);
 	const char *mpi = name != NULL && name[0] == 'P' ? name + 1 : name;
 	if (name == NULL || strncmp(mpi, "MPI_", 4) != 0 || handle == RTLD_NEXT || handle == RTLD_DEFAULT ||
-	    secure_getenv("MPITRACE_DIR") == NULL)
+	    setting("MPITRACE_DIR") == NULL)
 		return NULL;
 	void *found = f(handle, name);
 	return found != NULL && dl_iterate_phdr(is_in_libmpi, found) != 0 ? stub(mpi) : NULL;

@@ -12,5 +12,8 @@ void *lookup(void *handle, const char *name) __attribute__((visibility("hidden")
 void lookup_watch(mpitrace_closing_fn *closing) __attribute__((visibility("hidden")));
 void lookup_tell(void *handle) __attribute__((visibility("hidden")));
 
+/* And when the program is about to forbid itself system calls. */
+void confining_watch(mpitrace_confining_fn *confining) __attribute__((visibility("hidden")));
+
 /* Is that the path of an MPI library? */
 bool lookup_is_libmpi(const char *path) __attribute__((visibility("hidden")));

@@ -3,6 +3,7 @@
 
 #include "format/limits.h"
 #include "pmpi/lock.h"
+#include "pmpi/settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +85,7 @@ int note_open(const char *path, int flags, uid_t owner)
 static int open_note(const char *name, int flags)
 {
 	char path[4096];
-	const char *dir = secure_getenv("MPITRACE_DIR");
+	const char *dir = setting("MPITRACE_DIR");
 	int len = dir != NULL ? snprintf(path, sizeof(path), "%s/%s", dir, name) : -1;
 	return len > 0 && len < (int)sizeof(path) && note_directory_is_ours(dir)
 		       ? note_open(path, O_WRONLY | O_CREAT | flags, geteuid())

@@ -14,6 +14,7 @@
 #include "pmpi/notes.h"
 #include "pmpi/processor.h"
 #include "pmpi/redact.h"
+#include "pmpi/settings.h"
 #include "pmpi/tools.h"
 #include "pmpi/transport.h"
 
@@ -221,9 +222,9 @@ static void read_forbidden(const char *dir, char ret_text[FORBIDDEN_BYTES_MAX])
 
 bool process_begin(void)
 {
-	const char *dir = secure_getenv("MPITRACE_DIR");
-	const char *stack = secure_getenv("MPITRACE_STACK");
-	const char *mode = secure_getenv("MPITRACE_MODE");
+	const char *dir = setting("MPITRACE_DIR");
+	const char *stack = setting("MPITRACE_STACK");
+	const char *mode = setting("MPITRACE_MODE");
 	char forbidden[FORBIDDEN_BYTES_MAX];
 	int saved = errno;
 	UNCANCELLED;
@@ -233,7 +234,7 @@ bool process_begin(void)
 	tick_choose();
 	read_forbidden(dir, forbidden);
 	redact_begin(forbidden);
-	redact_begin(secure_getenv("MPITRACE_REDACT"));
+	redact_begin(setting("MPITRACE_REDACT"));
 	int rc = segfile_create(dir);
 	if (rc == 0) {
 		describe();

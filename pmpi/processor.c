@@ -2,6 +2,7 @@
 #include "pmpi/processor.h"
 
 #include "base/slurp.h"
+#include "pmpi/confined.h"
 #include "pmpi/lock.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ void processor_begin(struct thread_area *area)
 void processor_note(struct thread_area *area)
 {
 	int64_t running_ns, ready_ns;
-	if (atomic_load_explicit(&area->counted, memory_order_relaxed) == THREAD_COUNTED_AT_END ||
+	if (confined || atomic_load_explicit(&area->counted, memory_order_relaxed) == THREAD_COUNTED_AT_END ||
 	    !counted(area, &running_ns, &ready_ns))
 		return;
 	atomic_store_explicit(&area->running_ns, running_ns - area->running_from_ns, memory_order_relaxed);

@@ -5,6 +5,7 @@
 
 #include "pmpi/segfile.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #define FIRST_SLOTS 4096u /* a power of two */
@@ -110,11 +111,13 @@ COLD static bool grow_slots(void)
 COLD static bool grow_nodes(void)
 {
 	uint32_t want = nodes_cap == 0 ? FIRST_SLOTS : nodes_cap * 2;
-	struct node *bigger =
-		nodes == NULL ? memory_reserve(want * sizeof(*bigger))
-			      : mremap(nodes, nodes_cap * sizeof(*nodes), want * sizeof(*nodes), MREMAP_MAYMOVE);
-	if (bigger == NULL || bigger == MAP_FAILED)
+	struct node *bigger = memory_reserve(want * sizeof(*bigger));
+	if (bigger == NULL)
 		return false;
+	if (nodes != NULL) {
+		memcpy(bigger, nodes, nodes_cap * sizeof(*nodes));
+		munmap(nodes, nodes_cap * sizeof(*nodes));
+	}
 	nodes = bigger;
 	nodes_cap = want;
 	if (nnodes == 0)

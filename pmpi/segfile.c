@@ -3,6 +3,7 @@
  * mapped: a hole that cannot be filled on a full disk would be a SIGBUS in the program (posix_fallocate(3)). */
 #include "pmpi/segfile.h"
 
+#include "pmpi/confined.h"
 #include "pmpi/lock.h"
 #include "pmpi/notes.h"
 
@@ -80,6 +81,10 @@ void *segfile_add_region(enum region_type type, uint32_t thread, size_t len_byte
 {
 	void *at = NULL;
 	int saved = errno;
+	if (confined) {
+		refusal = EPERM;
+		return NULL;
+	}
 	UNINTERRUPTED;
 	lock_take(&lock);
 	uint32_t n = atomic_load_explicit(&segfile->nregions, memory_order_relaxed);
@@ -119,6 +124,8 @@ enum lost_reason segfile_spill(const struct segment *segment)
 	int saved = errno;
 	uint32_t place = 0;
 	enum lost_reason why = LOST_SPILL_FULL;
+	if (confined)
+		return LOST_CONFINED;
 	UNINTERRUPTED;
 	lock_take(&lock);
 	bool has_place = choose_place(&place);
@@ -189,7 +196,7 @@ static void snapshot(volatile char *page)
 
 void segfile_leave(void)
 {
-	int saved = errno, fd = open_again("", O_RDWR);
+	int saved = errno, fd = confined ? -1 : open_again("", O_RDWR);
 	const uint64_t at = (uint64_t)((char *)segfile_calls_forked - (char *)segfile) & -page_bytes;
 	uint32_t n = atomic_load_explicit(&segfile->nregions, memory_order_relaxed);
 	char *shared = fd >= 0 ? mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at) : MAP_FAILED;

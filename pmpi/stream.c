@@ -1,4 +1,5 @@
 /* stream.c - the cold half of stream.h: full segments, long records, beginnings. */
+#include "pmpi/confined.h"
 #include "pmpi/dictionary.h"
 #include "pmpi/segfile.h"
 
@@ -23,7 +24,8 @@ static void touch_slot(struct stream *s, uint32_t slot)
 	if (slot < s->ring_touched)
 		return;
 	int saved = errno;
-	madvise(s->ring + (size_t)slot * s->segment_bytes, s->segment_bytes, MADV_POPULATE_WRITE);
+	if (!confined)
+		madvise(s->ring + (size_t)slot * s->segment_bytes, s->segment_bytes, MADV_POPULATE_WRITE);
 	errno = saved;
 	s->ring_touched = slot + 1;
 }
@@ -187,6 +189,13 @@ void stream_record_slow(struct stream *s, uint32_t sig, uint64_t enter, uint64_t
 	}
 	stream_flush_polls(s);
 	record_any(s, sig, enter, exit, extra, nextra);
+}
+
+void stream_stock(struct stream *s)
+{
+	for (uint32_t slot = 0; slot < s->ring_segments; slot++)
+		touch_slot(s, slot);
+	dictionary_stock(s);
 }
 
 void stream_slow(struct stream *s, uint64_t from)

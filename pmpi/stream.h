@@ -135,6 +135,8 @@ extern bool stream_on HIDDEN; /* a segment file is open and MPI is initialised o
 struct stream *stream_attach(void) HIDDEN COLD;
 /* Of a new one: its ring, its dictionary, its first segment. False: no room yet, ask again. */
 bool stream_begin(struct stream *s) HIDDEN COLD;
+/* Take in advance what the thread's own stream will need later: nothing can be had from now on. */
+void stream_stock(struct stream *s) HIDDEN COLD;
 /* The calls that threads ended in are counted: nobody comes after these. */
 void streams_count_left(void) HIDDEN COLD;
 /* Of each thread that has one and is still there. */

@@ -12,6 +12,7 @@
 #include "spank/start.h"
 #include "spank/submit.h"
 #include "spank/task.h"
+#include "spank/unrecorded.h"
 #include "spank/warden/quota.h"
 #include "spank/warden/teardown.h"
 #include "spank/warden/spool.h"
@@ -356,7 +357,9 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 			   make_directory(c, &rec, &s, &e) >= 0 && start(c, &s, &e) >= 0;
 		if (s.active) {
 			s.mount_fd = namespace_prepare(s.dir_fd);
-			s.tasks_left = rec.ntasks_here;
+			s.tasks_left = s.step_id == STEP_BATCH ? 1 : rec.ntasks_here;
+			s.srun_reports = rec.srun_reports;
+			s.user = (struct identity){.uid = rec.uid, .gid = rec.gid};
 			snprintf(s.out, sizeof(s.out), "%s", rec.out);
 			check_place(c, &rec, &names, &s, n);
 		} else {
@@ -375,12 +378,17 @@ void step_task_enter(const struct step *s)
 		namespace_enter(s->mount_fd, s->dir, s->warden_fd);
 }
 
+static int open_ranks(const struct step *s)
+{
+	return s->mount_fd >= 0 ? openat(s->mount_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+				: openat(s->dir_fd, "ranks", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 /* Has a process called MPI? */
 static bool has_segments(const struct step *s)
 {
 	const size_t suffix = strlen(SEGFILE_SUFFIX);
-	int fd = s->mount_fd >= 0 ? openat(s->mount_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-				  : openat(s->dir_fd, "ranks", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open_ranks(s);
 	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *entry;
 	bool found = false;
@@ -395,16 +403,42 @@ static bool has_segments(const struct step *s)
 	return found;
 }
 
-/* srun finds nothing, as after a program without MPI; what was recorded only this node knows. Until all tasks have
- * ended, the standard error of a step's slurmstepd is that of its first task; nobody waits for who reads it. */
-static void say_elsewhere(const struct step *s, struct notice *n)
+/* Until all tasks have ended, the standard error of a step's slurmstepd is that of its first task; nobody waits for who
+ * reads it. */
+static bool is_heard(void)
 {
 	struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
-	if (!s->elsewhere || n->cause != NOTICE_NONE || strlen(s->out) > SAID_PATH_MAX || !has_segments(s) ||
-	    poll(&out, 1, 0) != 1 || (out.revents & POLLOUT) == 0)
+	return poll(&out, 1, 0) == 1 && (out.revents & POLLOUT) != 0;
+}
+
+/* srun finds nothing, as after a program without MPI; what was recorded only this node knows. */
+static void note_elsewhere(const struct step *s, struct notice *n)
+{
+	if (s->elsewhere && strlen(s->out) <= SAID_PATH_MAX)
+		notice_set(n, NOTICE_ELSEWHERE, "%s, a directory of each node's own, which srun does not have", s->out);
+}
+
+/* An srun that makes the report says it itself. */
+static void note_unrecorded(const struct step *s, struct notice *n)
+{
+	char why[512];
+	int fd = s->leads && !s->srun_reports ? open_ranks(s) : -1;
+	if (fd >= 0 && unrecorded_why(fd, &s->user, why, sizeof(why)))
+		notice_set(n, NOTICE_UNTRACED, "%s", why);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void say_at_end(const struct step *s, struct notice *n)
+{
+	if (!n->wanted || n->cause != NOTICE_NONE)
 		return;
-	notice_set(n, NOTICE_ELSEWHERE, "%s, a directory of each node's own, which srun does not have", s->out);
-	notice_say(n, s->node);
+	if (has_segments(s))
+		note_elsewhere(s, n);
+	else
+		note_unrecorded(s, n);
+	if (is_heard())
+		notice_say(n, s->node);
 }
 
 void step_task_exit(spank_t sp, struct step *s, struct notice *n)
@@ -422,7 +456,7 @@ void step_task_exit(spank_t sp, struct step *s, struct notice *n)
 	if (fd >= 0)
 		close(fd);
 	if (s->tasks_left > 0 && --s->tasks_left == 0)
-		say_elsewhere(s, n);
+		say_at_end(s, n);
 }
 
 void step_end(struct step *s)

@@ -2,6 +2,7 @@
  * failing anybody. */
 #pragma once
 
+#include "base/become.h"
 #include "spank/config.h"
 #include "spank/notice.h"
 #include "spank/slurm.h"
@@ -14,8 +15,10 @@ struct step {
 	int warden_fd; /* a socket, held as long as the step runs: its warden has the other end */
 	int mount_fd;  /* the step's file system, for a job with mounts of its own; or -1 */
 	uint32_t job_id, step_id;
-	bool leads;	     /* this is the first node of the step: its first task speaks for all */
-	bool elsewhere;	     /* the results go to a directory that srun does not have */
+	bool leads;	   /* this is the first node of the step: its first task speaks for all */
+	bool elsewhere;	   /* the results go to a directory that srun does not have */
+	bool srun_reports; /* and says what is missing */
+	struct identity user;
 	uint32_t tasks_left; /* that have not ended here */
 	char node[256];
 	char dir[PATH_MAX];
@@ -29,7 +32,7 @@ void step_begin(spank_t sp, const struct config *c, const struct request *r, boo
 /* In the process of a task that is root's still. */
 void step_task_enter(const struct step *s);
 /* Append the exit status of the task that ended; after the last one, say where the results are if it is not where srun
- * looks for them. */
+ * looks for them, and why there are none where no srun will. */
 void step_task_exit(spank_t sp, struct step *s, struct notice *n);
 /* The step is over on this node: tell the warden. */
 void step_end(struct step *s);

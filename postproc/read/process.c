@@ -23,6 +23,7 @@ static const char *why_lost(const char *reason)
 		{"spool_refused",
 		 "the program could not write to the spool (another user, another root directory, or a "
 		 "limit on its files)"},
+		{"confined", "the program forbade itself system calls (seccomp, PR_SET_NO_NEW_PRIVS)"},
 		{"output_full", "the output directory was full"},
 		{"dictionary_full", "the dictionary of calls was full"},
 		{"profile_mode", "only totals were asked for"},

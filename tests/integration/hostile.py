@@ -175,6 +175,43 @@ def leaves(t, place):
                 298 <= ops.get('MPI_Allreduce', 0) <= 300, ops)
 
 
+def forgets(t, place):
+    """A program that takes the step's variables out of its environment before it calls MPI is one that was started with them."""
+    program = place.compile('environment.c')
+    for mode in ('events', 'profile'):
+        run = place.traced(2, program, 'MPITRACE_DIR', name='forgets-' + mode, MPITRACE_MODE=mode)
+        a = place.analysis('forgets-' + mode)
+        t.equal('%s: a program that forgets MPITRACE_DIR is traced as it was to be: %s' % (place.flavour, mode),
+                (run.returncode, run.stdout, operations(a).get('MPI_Allreduce'), a['coverage']['events'] > 0),
+                (0, b'sum 1\n' * 2, 200, mode == 'events'))
+
+
+def confined(t, place):
+    """Who forbids itself system calls, with death as the answer, dies of none of ours. What has no room then is a number."""
+    program = place.compile('confines.c', '-pthread')
+    for how in ('prctl', 'seccomp'):
+        for also in ([], ['thread', 'child']):
+            who = '%s, a program that confines itself by %s%s: ' % (place.flavour, how, ', then has a thread and a child' if also else '')
+            words, name = (program, how, '20000', *also), 'confined-%s-%d' % (how, len(also))
+            plain, traced = place.plain(2, *words), place.traced(2, *words, name=name)
+            t.equal(who + 'output and exit code are those of the untraced program',
+                    (traced.returncode, traced.stdout), (plain.returncode, b'20000 %d %d\n' % ((100, 7) if also else (0, 0)) * 2))
+            a = place.analysis(name)
+            c = a['coverage']
+            t.equal(who + 'each call is recorded, or counted as missing', (operations(a).get('MPI_Sendrecv'), c['events_lost'], c['calls_outside'], c['complete']),
+                    (80000, 0, 400 if also else 0, not also))
+    if place.flavour != 'mpich':
+        return # whose launcher-less start makes calls of those itself
+    step, n = Step(place, 'confined'), 200000
+    run = step.run(program, 'prctl', str(n)) # there is no agent, and where it could spill nothing may be written
+    step.end()
+    a = step.analysis()
+    c = a['coverage']
+    t.equal('%s: where there is no room for a confined program, calls are exact' % place.flavour, (run.returncode, operations(a).get('MPI_Sendrecv')), (0, 2 * n))
+    t.check('%s: and the coverage has the number, and why' % place.flavour, c['events'] + c['events_lost'] == 2 * n + 3 and c['events_lost'] > 0 and
+            any('forbade itself system calls' in r for r in c['reasons']), c)
+
+
 def main():
     t = Tests()
     for flavour in FLAVOURS:
@@ -184,6 +221,8 @@ def main():
             planted(t, place)
             setuid(t, place)
             leaves(t, place)
+            forgets(t, place)
+            confined(t, place)
     t.end()
 
 

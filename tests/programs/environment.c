@@ -1,5 +1,5 @@
-/* environment.c NAME BYTES - sets the variable to that many bytes by itself (execve takes none that long), then is
- * an ordinary program. */
+/* environment.c NAME BYTES - sets the variable to that many bytes by itself (execve takes none that long), or, without
+ * BYTES, takes it out of its environment with MPITRACE_MODE; then is an ordinary program. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +18,10 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		setenv(argv[1], value, 1);
 	free(value);
+	if (argc == 2) {
+		unsetenv(argv[1]);
+		unsetenv("MPITRACE_MODE");
+	}
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	for (int i = 0; i < 100; i++)

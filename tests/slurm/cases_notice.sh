@@ -296,6 +296,40 @@ an_mpi_program_that_lost_the_tracer_is_told() {
 	eventually "an empty spool" spool_is_empty
 }
 
+# No srun makes a report there, and says why there is nothing in it: so the first node does, once.
+who_loses_the_tracer_in_a_script_is_told() {
+	local option start why="mpitrace: nothing is recorded on n1: slurm_ring was started without the LD_PRELOAD of its step"
+	needs_srun_of_openmpi mpirun || return
+	for start in "unset LD_PRELOAD; mpirun -n 2" "srun -n2 env -u LD_PRELOAD"; do
+		printf '#!/bin/sh\n%s %s 5\n' "$start" "$RING" >"$CASE_DIR/job.sh"
+		for option in on quiet; do
+			as_user sbatch --wait "--mpitrace=$option" -w n1 -n2 -o out.txt -e "err.$option" job.sh >/dev/null 2>&1 || fails "sbatch: $?" || return
+		done
+		same "lines, $start: $(cat "$CASE_DIR/err.on")" 1 "$(grep -c mpitrace: "$CASE_DIR/err.on")" || return
+		contains "$CASE_DIR/err.on" "$why" || return
+		same "with quiet" "ring done" "$(said "$CASE_DIR/err.quiet")" || return
+	done
+	as_user salloc -w n1 -n2 srun -n2 --mpitrace env -u LD_PRELOAD "$RING" 5 >/dev/null 2>"$CASE_DIR/err" || fails "salloc: $?" || return
+	same "lines in salloc: $(cat "$CASE_DIR/err")" 1 "$(grep -c "$why" "$CASE_DIR/err")"
+}
+
+# It has the tracer, as of a directory of programs that is mounted in it, and not where that writes. Its user is who it was
+# outside: launchers ask.
+a_container_without_the_steps_directory_is_told() {
+	local how who why
+	who="--map-user=$(stat -c %u "$WORK") --map-group=$(stat -c %g "$WORK")"
+	# shellcheck disable=SC2086  # words
+	as_user unshare -r -m true 2>/dev/null && as_user unshare -r unshare $who true 2>/dev/null || skips "users make no namespaces here" || return
+	# shellcheck disable=SC2016  # the inner shell expands
+	for how in "mount -t tmpfs none $STATE/n1/mpitrace" 'mount --bind $MPITRACE_DIR $MPITRACE_DIR && mount -o remount,bind,ro,nosuid,nodev,noexec $MPITRACE_DIR'; do
+		why="No such file or directory"
+		[ "${how#*--bind}" = "$how" ] || why="Read-only file system"
+		# shellcheck disable=SC2016  # the inner shell expands
+		printf '#!/bin/sh\nexport HOW="%s"\nexec unshare -r -m sh -c '\''sh -c "$HOW" || exit; exec unshare %s "$@"'\'' sh "$@"\n' "$(printf %s "$how" | sed 's/\$/\\$/g')" "$who" >"$CASE_DIR/contain"
+		told_of "nothing is recorded: slurm_ring cannot write to the directory of MPITRACE_DIR \($why" sh contain "$RING" 5 || return
+	done
+}
+
 # Of the size of files, in the program's own shell.
 a_limit_that_leaves_no_room_is_told() {
 	local OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp blocks why

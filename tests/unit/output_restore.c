@@ -52,3 +52,29 @@ Test(output_restore, what_is_removed_is_made_again)
 	cr_expect_eq(blocks_of(o.path, MPIC_DEFS), 3);
 	free(o.path);
 }
+
+/* A directory that could not be written when the trace began, as a file server that was away: at the latest when the
+ * step is over the trace is where it was wanted. */
+Test(output_restore, what_is_elsewhere_comes_to_its_place_when_that_can_be_written)
+{
+	char wanted[PATH_MAX], path[PATH_MAX + 16], aside[PATH_MAX];
+	snprintf(wanted, sizeof(wanted), "%s/a", dir);
+	snprintf(path, sizeof(path), "%s/n1.mpic", wanted);
+	write_file(wanted, "no directory", 12);
+	struct output o = output_to(wanted);
+	cr_assert_lt(output_open(&o, NULL), 0);
+	snprintf(aside, sizeof(aside), "%s", o.path);
+	put_and_flush(&o, 0);
+	cr_expect_eq(output_restore(&o), 0, "not yet");
+	cr_expect_str_eq(o.path, aside);
+	put_and_flush(&o, 1);
+	cr_assert_eq(unlink(wanted), 0);
+	cr_expect_eq(output_restore(&o), 1);
+	cr_expect_str_eq(o.path, path);
+	cr_expect_neq(access(aside, F_OK), 0, "and nowhere else");
+	put_and_flush(&o, 2);
+	cr_expect_eq(output_restore(&o), 0);
+	cr_assert_eq(output_close(&o), 0);
+	cr_expect_eq(blocks_of(path, MPIC_DEFS), 3);
+	free(o.path);
+}
