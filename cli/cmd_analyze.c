@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,6 +188,34 @@ static int say(const struct analyze *a, int code, const struct postproc_result *
 	return result->complete ? EXIT_DONE : EXIT_PARTIAL;
 }
 
+/* A launcher ends all when one has died. What the first was writing goes with it, and what was there before stays. */
+static char unfinished[2][PATH_MAX + 64];
+
+static void end_unfinished(int signo)
+{
+	static const char text[] =
+		"mpitrace analyze: ended by its launcher, as when another process of the job dies: the "
+		"result is as it was, start it again\n";
+	(void)signo;
+	for (size_t i = 0; i < 2; i++)
+		if (unfinished[i][0] != '\0')
+			unlink(unfinished[i]);
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(EXIT_BAD_INPUT);
+	_exit(EXIT_BAD_INPUT);
+}
+
+static void await_end(const struct analyze *a)
+{
+	const char *const paths[] = {a->mpix, a->report};
+	struct sigaction act = {.sa_handler = end_unfinished};
+	for (size_t i = 0; i < 2 && a->peers->rank == 0; i++)
+		if (paths[i] != NULL)
+			atomic_file_temporary(unfinished[i], sizeof(unfinished[i]), paths[i]);
+	if (a->peers->rank == 0)
+		sigaction(SIGTERM, &act, NULL);
+}
+
 /* One of several processes: the first speaks for all, and all exit alike. */
 static int analyze_together(struct analyze *a)
 {
@@ -195,6 +224,7 @@ static int analyze_together(struct analyze *a)
 	a->peers = cluster_open(&e);
 	if (a->peers == NULL)
 		return cluster_is_first() ? say(a, -EINVAL, &result, &e) : EXIT_BAD_INPUT;
+	await_end(a);
 	int code = work(a, &result, &e);
 	int64_t exits = a->peers->rank == 0 && code == 0 && !result.complete ? -EXIT_PARTIAL : 0;
 	code = peers_agree(a->peers, code, &exits);

@@ -109,8 +109,10 @@ static void send_lists(struct buf *b, struct shard *sh)
 
 void columns_send(struct stream *st)
 {
-	struct buf *b = &st->team->out[0];
 	static const struct lane_head end = {.lane = NONE};
+	struct buf *b = &st->team->out[0];
+	if (st->first_shard == st->end_shard)
+		return;
 	for (uint32_t i = 0; i < st->nlanes; i++)
 		if (team_has_rank(st, st->lanes[i].rank))
 			send_lane(b, st, &st->lanes[i]);
@@ -343,16 +345,16 @@ int columns_take(struct stream *st)
 	begin_slice(st);
 	for (uint32_t q = 0; q < size && code == 0; q++) {
 		rest[q] = cursor_over(st->team->in[q].data, st->team->in[q].len_bytes);
-		code = take_lanes(&x, &rest[q], q);
+		code = cursor_left(&rest[q]) > 0 ? take_lanes(&x, &rest[q], q) : 0;
 	}
 	for (uint32_t q = 0; q < size && code == 0; q++) {
 		struct cursor again = rest[q];
-		code = take_lists(&x, &again, q, true);
+		code = cursor_left(&again) > 0 ? take_lists(&x, &again, q, true) : 0;
 	}
 	for (size_t i = 0; i < x.known.n && code == 0; i++)
 		code = know(st, x.known.at[i].need, x.known.at[i].edge);
 	for (uint32_t q = 0; q < size && code == 0; q++)
-		code = take_lists(&x, &rest[q], q, false);
+		code = cursor_left(&rest[q]) > 0 ? take_lists(&x, &rest[q], q, false) : 0;
 	vec_done(&x.known);
 	return code;
 }

@@ -168,7 +168,7 @@ static int collect(struct stream *st, const struct stream_visitor *v, int code, 
 {
 	struct team *t = st->team;
 	bool cycles = buffered && st->cycles != NULL;
-	if (code == 0 && !team_is_first(st)) {
+	if (code == 0 && !team_is_first(st) && st->first_shard < st->end_shard) {
 		if (cycles)
 			cycles_send(st->cycles, st, &t->out[0]);
 		code = v->send != NULL ? v->send(v->context, st, &t->out[0]) : 0;
@@ -176,8 +176,9 @@ static int collect(struct stream *st, const struct stream_visitor *v, int code, 
 	code = team_exchange(st, code, NULL);
 	for (uint32_t q = 1; q < t->peers->size && code == 0 && team_is_first(st); q++) {
 		struct cursor c = cursor_over(t->in[q].data, t->in[q].len_bytes);
-		code = cycles ? cycles_take(st->cycles, &c) : 0;
-		if (code == 0 && v->take != NULL)
+		bool some = cursor_left(&c) > 0;
+		code = cycles && some ? cycles_take(st->cycles, &c) : 0;
+		if (code == 0 && some && v->take != NULL)
 			code = v->take(v->context, st, q, &c);
 	}
 	return code;
