@@ -259,4 +259,4 @@ static int analyze(int argc, char **argv)
 
 const struct command cmd_analyze = {"analyze", analyze, "read the .mpic files of a step; write .mpix, report, JSON",
 				    "analyze PATH... [-o FILE.mpix] [--report FILE.html] [--threads N] [--json] "
-				    "[--totals | --mpi]"};
+				    "[--totals] [--mpi]"};

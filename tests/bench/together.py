@@ -6,6 +6,7 @@ compares with one process divided by their number.
     together.py BUILD [--pattern halo] [--ranks 256] [--nodes 8] [--events 16000] [--mpi openmpi] [--processes 1,2,4,8]"""
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,7 @@ def one(words):
         os.execv(words[0], words)
     _, status, used = os.wait4(child, 0)
     rank = os.environ.get('OMPI_COMM_WORLD_RANK', os.environ.get('PMI_RANK', '0'))
-    print('ACCOUNT %s %.3f %d' % (rank, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024), flush=True)
+    os.write(1, b'\nACCOUNT %d %.3f %d\n' % (int(rank), used.ru_utime + used.ru_stime, used.ru_maxrss // 1024))
     return os.waitstatus_to_exitcode(status)
 
 
@@ -26,7 +27,7 @@ def accounts(o, processes, trace, out):
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', OMPI_MCA_rmaps_base_oversubscribe='1')
     run = subprocess.run(['mpirun.' + o.mpi, '-n', str(processes), sys.executable, os.path.abspath(__file__), '--one',
                           o.build + '/cli/mpitrace', 'analyze', '--mpi', trace, '-o', out], env=env, capture_output=True, text=True, check=True)
-    rows = sorted(line.split()[1:] for line in run.stdout.splitlines() if line.startswith('ACCOUNT'))
+    rows = re.findall(r'ACCOUNT (\d+) ([\d.]+) (\d+)\n', run.stdout)
     return {int(rank): (float(seconds), int(mib)) for rank, seconds, mib in rows}
 
 

@@ -1,5 +1,5 @@
-/* postproc_together.c - an analysis by several processes: who sends how much to whom when they are many, and what comes of
- * it when one fails. That the bytes are the same, each test of the analysis looks at (step_analysis.c). */
+/* postproc_together.c - an analysis by several processes: who sends how much to whom when they are many, and what comes
+ * of it when one fails. That the bytes are the same, each test of the analysis looks at (step_analysis.c). */
 #include "postproc/postproc.h"
 #include "program.h"
 #include "step_analysis.h"
