@@ -61,18 +61,31 @@ static struct told tell(struct stream *st, struct need *n)
 	return x;
 }
 
+/* An action, in as few bytes as it needs: they are most of what goes to process 0. */
+struct sent_action {
+	uint32_t at;
+	uint8_t kind, coll, state, flags;
+	uint64_t what; /* BEGIN: the edge; NEED: its edge, or the key of one that is open; else communicator, channel */
+};
+
+enum { SENT_ROOT = 1, SENT_OPTIONAL = 2, SENT_LEVEL = 4 };
+
 static void send_action(struct buf *b, struct stream *st, const struct action *x)
 {
-	struct action copy = *x;
-	uint64_t number = x->kind == ACTION_BEGIN ? edge_hand_on(st, x->edge) : 0;
-	copy.edge = NULL;
-	put(b, &copy, sizeof(copy));
-	if (x->kind == ACTION_BEGIN)
-		put(b, &number, sizeof(number));
-	if (x->kind == ACTION_NEED) {
+	struct sent_action s = {.at = x->at, .kind = x->kind, .coll = x->coll, .flags = x->root ? SENT_ROOT : 0};
+	if (x->kind == ACTION_BEGIN) {
+		s.what = edge_hand_on(st, x->edge);
+	} else if (x->kind == ACTION_NEED) {
 		struct told told = tell(st, x->need);
-		put(b, &told, sizeof(told));
+		s.state = told.state;
+		s.flags = (uint8_t)((told.optional ? SENT_OPTIONAL : 0) | (told.level ? SENT_LEVEL : 0));
+		s.what = told.state == EDGE_OPEN ? told.key : told.edge;
+	} else {
+		s.what = (uint64_t)x->comm << 32 | x->channel;
 	}
+	put(b, &s, sizeof(s));
+	if (x->kind == ACTION_ENTER || x->kind == ACTION_LEAVE)
+		put(b, &x->k, sizeof(x->k));
 }
 
 static void send_lane(struct buf *b, struct stream *st, struct lane *l)
@@ -214,30 +227,34 @@ static int know(struct stream *st, struct need *n, uint64_t edge)
 	return edge != 0 && n->edge == NULL ? -EBADMSG : 0;
 }
 
-static int take_need(struct taking *x, uint32_t process, const struct told *told, struct need **ret_need)
+static int take_need(struct taking *x, uint32_t process, const struct sent_action *s, struct need **ret_need)
 {
 	struct need *n = *ret_need = slab_take(&x->st->shards[0].needs);
 	if (n == NULL)
 		return -ENOMEM;
-	*n = (struct need){.state = told->state, .optional = told->optional != 0, .level = told->level != 0};
-	if (told->state == EDGE_OPEN)
-		return map64_add(&x->st->team->needs, key_of(process, told->key), n);
-	return told->state == EDGE_KNOWN ? vec_push(&x->known, (struct known_need){n, told->edge}) : 0;
+	*n = (struct need){
+		.state = s->state, .optional = (s->flags & SENT_OPTIONAL) != 0, .level = (s->flags & SENT_LEVEL) != 0};
+	if (s->state == EDGE_OPEN)
+		return map64_add(&x->st->team->needs, key_of(process, s->what), n);
+	return s->state == EDGE_KNOWN ? vec_push(&x->known, (struct known_need){n, s->what}) : 0;
 }
 
 static int take_action(struct taking *x, struct cursor *c, uint32_t process, struct lane *l)
 {
-	struct action a;
-	struct told told;
-	uint64_t number;
-	if (get(c, &a, sizeof(a)) < 0 || (a.kind == ACTION_BEGIN && get(c, &number, sizeof(number)) < 0) ||
-	    (a.kind == ACTION_NEED && get(c, &told, sizeof(told)) < 0))
+	struct sent_action s;
+	if (get(c, &s, sizeof(s)) < 0)
 		return -EBADMSG;
-	if (a.kind == ACTION_BEGIN && (a.edge = begin_edge(x->st, number)) == NULL)
+	struct action *a = vec_more(&l->actions);
+	if (a == NULL)
 		return -ENOMEM;
-	if (a.kind == ACTION_NEED && take_need(x, process, &told, &a.need) < 0)
-		return -ENOMEM;
-	return vec_push(&l->actions, a);
+	*a = (struct action){.at = s.at, .kind = s.kind, .coll = s.coll, .root = (s.flags & SENT_ROOT) != 0};
+	if (s.kind == ACTION_BEGIN)
+		return (a->edge = begin_edge(x->st, s.what)) == NULL ? -ENOMEM : 0;
+	if (s.kind == ACTION_NEED)
+		return take_need(x, process, &s, &a->need);
+	a->comm = (uint32_t)(s.what >> 32);
+	a->channel = (uint32_t)s.what;
+	return get(c, &a->k, sizeof(a->k));
 }
 
 /* Behind what is there of its window. */

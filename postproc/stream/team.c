@@ -3,7 +3,7 @@
 #include "postproc/stream/stream.h"
 
 /* What of all work is not of single ranks (docs/PERFORMANCE.md), which is process 0's. */
-#define OF_ALL_SHARE 0.5
+#define OF_ALL_SHARE 0.45
 
 /* How many of n shards process 0 has, so that all have as much to do as they can. */
 static uint32_t shards_of_first(uint32_t n, uint32_t size)
