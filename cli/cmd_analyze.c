@@ -228,6 +228,8 @@ static int analyze_together(struct analyze *a)
 	int code = work(a, &result, &e);
 	int64_t exits = a->peers->rank == 0 && code == 0 && !result.complete ? -EXIT_PARTIAL : 0;
 	code = peers_agree(a->peers, code, &exits);
+	signal(SIGTERM,
+	       SIG_IGN); /* what launchers send once the first of us has exited with a code: all is done and said */
 	if (code < 0)
 		peers_tell(a->peers, &e);
 	if (code < 0 && e.text[0] == '\0')
