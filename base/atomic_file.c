@@ -79,6 +79,11 @@ static bool is_temporary(const char *name, const char *base)
 	return digits > 0 && strcmp(name + n + 1 + digits, ".tmp") == 0;
 }
 
+void atomic_file_temporary(char *ret_name, size_t cap_bytes, const char *path)
+{
+	snprintf(ret_name, cap_bytes, "%s.%d.tmp", path, (int)getpid());
+}
+
 static void remove_dead(int dir_fd, const char *name)
 {
 	struct stat st;

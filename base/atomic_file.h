@@ -20,6 +20,8 @@ int atomic_file_open(struct atomic_file *ret_f, const char *path, struct error *
 /* For an analysed trace, which may take the place of another; of one no other file does, nor anything of a recording:
  * -EEXIST with text. */
 int atomic_file_open_trace(struct atomic_file *ret_f, const char *path, struct error *e);
+/* The name of the temporary file of this process beside path: for who has to remove it from a signal handler. */
+void atomic_file_temporary(char *ret_name, size_t cap_bytes, const char *path);
 /* Flush, fsync (not when `unsynced`), rename to path. On any failure the temporary file is removed. 0, or -errno with
  * text. */
 int atomic_file_commit(struct atomic_file *f, struct error *e);

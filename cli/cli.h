@@ -4,12 +4,15 @@
 #include "base/command.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Of the analysis that this process has made: is more missing than the ends of ranks that died? */
 bool analyze_lost(void);
 
 /* The preloaded tracer. Static storage. */
 const char *tracer_path(void);
+/* A library of ours that one of its kind needs: beside this program in a build tree, else where it was installed. */
+void library_path(char *ret_path, size_t cap_bytes, const char *room, const char *name, const char *flavour);
 
 /* Before a program of our caller's: what it inherits is as ours was (umask, SIGXFSZ, SIGCHLD). */
 void as_called(void);

@@ -23,6 +23,17 @@ static bool own_directory(char ret_path[PATH_MAX])
 	return true;
 }
 
+void library_path(char *ret_path, size_t cap_bytes, const char *room, const char *name, const char *flavour)
+{
+	char own[PATH_MAX];
+	if (own_directory(own)) {
+		snprintf(ret_path, cap_bytes, "%s/../%s/lib%s%s.so", own, room, name, flavour);
+		if (access(ret_path, F_OK) == 0)
+			return;
+	}
+	snprintf(ret_path, cap_bytes, MPITRACE_PKGLIBDIR "/lib%s%s.so", name, flavour);
+}
+
 const char *tracer_path(void)
 {
 	static char path[PATH_MAX + 64];

@@ -17,6 +17,7 @@ base:
 format:             base
 topology:           base format
 pmpi:               base format
+cluster:            base
 collect:            base format topology
 postproc/state:     base format
 postproc/replay:    base format

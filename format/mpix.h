@@ -243,6 +243,8 @@ struct mpix_part {
 	uint32_t nruns, ncarried, nlinks, nwaits; /* links and waits in any order */
 };
 
+struct buf;
+struct cursor;
 struct mpix_writer;
 struct mpix_scratch; /* working memory of one thread that packs, kept between calls */
 struct mpix_packed;  /* chunks of one part, ready to be written; may be packed into again once it was put */
@@ -250,6 +252,9 @@ struct mpix_packed;  /* chunks of one part, ready to be written; may be packed i
 /* Begin writing to path (under a temporary name until mpix_writer_finish). info is copied. 0, -EINVAL for what the
  * format cannot hold, or -errno with text. */
 int mpix_writer_create(const char *path, const struct mpix_info *info, struct mpix_writer **ret_writer,
+		       struct error *e);
+/* The same without a file, for parts that are packed here and put elsewhere; mpix_writer_abandon() ends it. */
+int mpix_packer_create(const char *path, const struct mpix_info *info, struct mpix_writer **ret_writer,
 		       struct error *e);
 /* Append to the signatures of rank; the first has number 0. Not while a part of the rank's group is being packed. */
 int mpix_writer_signatures(struct mpix_writer *w, uint32_t rank, const struct mpix_signature *sigs, uint32_t n,
@@ -268,6 +273,10 @@ void mpix_packed_free(struct mpix_packed *p);
  * or -errno with text. */
 int mpix_pack(const struct mpix_writer *w, const struct mpix_part *part, struct mpix_scratch *scratch,
 	      struct mpix_packed *ret_packed, struct error *e);
+/* What was packed, to another process of the same program on the same kind of machine: appended to out there, and taken
+ * here. 0, -EBADMSG or -ENOMEM. */
+void mpix_packed_send(const struct mpix_packed *p, struct buf *out);
+int mpix_packed_take(struct mpix_packed *p, struct cursor *in);
 /* Append them to the file: one caller at a time, parts ascending by (window, group), each once (parts without
  * anything may be left out). */
 int mpix_writer_put(struct mpix_writer *w, const struct mpix_packed *packed, struct error *e);

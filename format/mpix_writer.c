@@ -17,7 +17,8 @@ static void writer_free(struct mpix_writer *w)
 	free(w);
 }
 
-int mpix_writer_create(const char *path, const struct mpix_info *info, struct mpix_writer **ret_writer, struct error *e)
+static int create(const char *path, const struct mpix_info *info, bool writes, struct mpix_writer **ret_writer,
+		  struct error *e)
 {
 	struct mpix_writer *w = calloc(1, sizeof(*w));
 	if (w == NULL)
@@ -26,7 +27,7 @@ int mpix_writer_create(const char *path, const struct mpix_info *info, struct mp
 	int rc = mpix_head_begin(&w->head, path, info, e);
 	if (rc == 0 && (mpix_summary_init(&w->summary, &w->head) < 0 || mpix_lod_init(&w->lod, &w->head) < 0))
 		rc = fail(e, -ENOMEM, "%s: out of memory", path);
-	if (rc == 0)
+	if (rc == 0 && writes)
 		rc = mpix_chunks_begin(&w->out, path, e);
 	if (rc < 0) {
 		writer_free(w);
@@ -34,6 +35,16 @@ int mpix_writer_create(const char *path, const struct mpix_info *info, struct mp
 	}
 	*ret_writer = w;
 	return 0;
+}
+
+int mpix_writer_create(const char *path, const struct mpix_info *info, struct mpix_writer **ret_writer, struct error *e)
+{
+	return create(path, info, true, ret_writer, e);
+}
+
+int mpix_packer_create(const char *path, const struct mpix_info *info, struct mpix_writer **ret_writer, struct error *e)
+{
+	return create(path, info, false, ret_writer, e);
 }
 
 /* ---- what comes in between ---- */

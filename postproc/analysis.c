@@ -90,9 +90,10 @@ static int follow_events(struct analysis *a, unsigned nthreads, const struct str
 	if (code < 0)
 		return code;
 	code = stream_run(a->step, nthreads, &watching, &st, e);
-	if (code == 0)
+	bool sums = code == 0 && step_is_written_here(a->step);
+	if (sums)
 		code = gather(a, &st);
-	if (code == 0 && !a->step->totals)
+	if (code == 0 && sums && !a->step->totals)
 		code = on_path_sites(&st, a->path_site_ns);
 	a->swept = st.swept;
 	st.swept = (struct sweep_result){0};
@@ -103,6 +104,8 @@ static int follow_events(struct analysis *a, unsigned nthreads, const struct str
 static int compute(struct analysis *a, unsigned nthreads, const struct stream_visitor *v, struct error *e)
 {
 	int code = follow_events(a, nthreads, v, e);
+	if (code < 0 || !step_is_written_here(a->step))
+		return code;
 	if (code == 0)
 		code = traffic_p2p(a->step, &a->p2p);
 	if (code == 0)
@@ -121,6 +124,8 @@ int analysis_run(struct analysis *a, unsigned nthreads, const struct stream_visi
 	struct progress p;
 	a->e = e;
 	int code = compute(a, nthreads, visitor, e);
+	if (!step_is_written_here(a->step))
+		return code;
 	a->root = cJSON_CreateObject();
 	if (code == 0 && a->root == NULL)
 		code = -ENOMEM;

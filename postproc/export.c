@@ -1,42 +1,9 @@
 /* export.c - see export.h. Each window is packed group by group by the stream's threads, then written in order. */
-#include "postproc/export.h"
+#include "postproc/export_parts.h"
 
 #include <stdio.h>
 
 #define SHIFTED_ZERO (1ull << 40) /* of clocks in nanoseconds, so that times before zero are ticks too */
-
-/* What one group of ranks has of the window at hand, while one thread packs it. */
-struct gathered {
-	struct mpix_scratch *scratch;
-	VEC(struct mpix_run) runs;
-	VEC(struct mpix_carried) carried;
-	VEC(struct mpix_link) links;
-	VEC(struct mpix_wait) waits;
-	VEC(struct mpix_extra) extras;
-	VEC(uint64_t) enter, leave; /* of repaired lanes, one after the other */
-};
-
-/* What a group is packed into. */
-struct group {
-	struct mpix_packed *packed;
-	struct error error;
-};
-
-struct export
-{
-	char *path;
-	struct step *step;
-	struct stream_visitor visitor;
-	struct mpix_writer *w;
-	struct sampling *sampling;
-	struct group *groups;
-	uint32_t ngroups;
-	struct gathered **rooms; /* free ones */
-	uint32_t nrooms;
-	uint32_t *first_lane; /* of the file, by rank */
-	uint32_t *lane_of;    /* lane of the stream -> of the file */
-	struct error error;
-};
 
 /* ---- what the file is about ---- */
 
@@ -144,7 +111,8 @@ static int create(struct export *x, const struct stream *st)
 				 .place_of_rank = a.places,
 				 .events_expected = st->events};
 	if (code == 0)
-		code = mpix_writer_create(x->path, &info, &x->w, &x->error);
+		code = team_is_first(st) ? mpix_writer_create(x->path, &info, &x->w, &x->error)
+					 : mpix_packer_create(x->path, &info, &x->w, &x->error);
 	about_done(&a);
 	return code;
 }
@@ -322,7 +290,7 @@ static int gather_lanes(const struct export *x, struct gathered *g, const struct
 {
 	int code = 0;
 	for (uint32_t r = first; r < end && code == 0; r++)
-		for (uint32_t i = 0; i < st->ranks[r].nlanes && code == 0; i++) {
+		for (uint32_t i = 0; i < st->ranks[r].nlanes && code == 0 && team_has_rank(st, r); i++) {
 			const struct lane *l = &st->lanes[st->ranks[r].first_lane + i];
 			code = add_carried(x, g, l, start_ns);
 			if (code == 0 && l->n > 0)
@@ -378,11 +346,11 @@ static void room_free(struct gathered *g)
 }
 
 /* For one group at a time; as many come to be as threads pack. */
-static struct gathered *take_room(struct export *x)
+struct gathered *export_room(struct export *x)
 {
 	uint32_t n = __atomic_load_n(&x->nrooms, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < n; i++) {
-		/* Partner: the exchange in give_room(). */
+		/* Partner: the exchange in export_give_room(). */
 		struct gathered *g = __atomic_exchange_n(&x->rooms[i], NULL, __ATOMIC_ACQ_REL);
 		if (g != NULL)
 			return g;
@@ -394,7 +362,7 @@ static struct gathered *take_room(struct export *x)
 	return NULL;
 }
 
-static void give_room(struct export *x, struct gathered *g)
+void export_give_room(struct export *x, struct gathered *g)
 {
 	for (uint32_t i = 0; i < x->nrooms; i++) {
 		struct gathered *none = NULL;
@@ -405,23 +373,39 @@ static void give_room(struct export *x, struct gathered *g)
 	room_free(g);
 }
 
+uint32_t export_first_rank(uint32_t group)
+{
+	return group * MPIX_GROUP_RANKS;
+}
+
+uint32_t export_end_rank(const struct export *x, uint32_t group)
+{
+	uint32_t first = export_first_rank(group), ranks = x->step->nranks;
+	return ranks - first < MPIX_GROUP_RANKS ? ranks : first + MPIX_GROUP_RANKS;
+}
+
+int export_gather(struct export *x, struct stream *st, uint32_t number, struct gathered *g)
+{
+	uint32_t first = export_first_rank(number), end = export_end_rank(x, number);
+	g->runs.n = g->carried.n = g->links.n = g->waits.n = g->extras.n = g->enter.n = g->leave.n = 0;
+	int code = gather_lanes(x, g, st, first, end, window_start(st, st->window));
+	return code == 0 ? gather_found(x, g, st, first, end) : code;
+}
+
 static int pack_gathered(struct export *x, struct stream *st, uint32_t number, struct gathered *g)
 {
 	struct group *group = &x->groups[number];
-	uint32_t first = number * MPIX_GROUP_RANKS, ranks = x->step->nranks;
-	uint32_t end = ranks - first < MPIX_GROUP_RANKS ? ranks : first + MPIX_GROUP_RANKS;
-	int64_t start_ns = window_start(st, st->window), end_ns = window_start(st, st->window + 1);
-	g->runs.n = g->carried.n = g->links.n = g->waits.n = g->extras.n = g->enter.n = g->leave.n = 0;
-	int code = gather_lanes(x, g, st, first, end, start_ns);
-	if (code == 0)
-		code = gather_found(x, g, st, first, end);
+	int code = export_gather(x, st, number, g);
+	for (size_t i = 0; i < group->lent.n && code == 0; i++)
+		code = export_take_lent(g, group->lent.at[i]);
+	group->lent.n = 0;
 	if (code < 0)
 		return code;
 	set_pointers(g);
 	struct mpix_part part = {.window = st->window,
 				 .group = number,
-				 .start_ns = start_ns,
-				 .end_ns = end_ns,
+				 .start_ns = window_start(st, st->window),
+				 .end_ns = window_start(st, st->window + 1),
 				 .runs = g->runs.at,
 				 .carried = g->carried.at,
 				 .links = g->links.at,
@@ -433,13 +417,36 @@ static int pack_gathered(struct export *x, struct stream *st, uint32_t number, s
 	return mpix_pack(x->w, &part, g->scratch, group->packed, &group->error);
 }
 
+static int on_send(void *context, struct stream *st, struct buf *out)
+{
+	struct export *x = context;
+	for (uint32_t i = 0; i < x->ngroups; i++)
+		if (export_packs_here(st, i))
+			mpix_packed_send(x->groups[i].packed, out);
+	if (st->window == st->nwindows)
+		samples_send(x->sampling, out);
+	return 0;
+}
+
+static int on_take(void *context, struct stream *st, uint32_t from, struct cursor *c)
+{
+	struct export *x = context;
+	int code = 0;
+	for (uint32_t i = 0; i < x->ngroups && code == 0; i++)
+		if (team_process_of_rank(st, export_first_rank(i)) == from)
+			code = mpix_packed_take(x->groups[i].packed, c);
+	return code == 0 && st->window == st->nwindows ? samples_take(x->sampling, c) : code;
+}
+
 static int pack_group(struct export *x, struct stream *st, uint32_t number)
 {
-	struct gathered *g = take_room(x);
+	if (!export_packs_here(st, number))
+		return 0;
+	struct gathered *g = export_room(x);
 	if (g == NULL)
 		return -ENOMEM;
 	int code = pack_gathered(x, st, number, g);
-	give_room(x, g);
+	export_give_room(x, g);
 	return code;
 }
 
@@ -494,6 +501,8 @@ static void export_free(struct export *x)
 {
 	for (uint32_t i = 0; x->groups != NULL && i < x->ngroups; i++)
 		mpix_packed_free(x->groups[i].packed);
+	for (uint32_t i = 0; x->groups != NULL && i < x->ngroups; i++)
+		vec_done(&x->groups[i].lent);
 	for (uint32_t i = 0; x->rooms != NULL && i < x->nrooms; i++)
 		room_free(x->rooms[i]);
 	samples_free(x->sampling);
@@ -521,8 +530,15 @@ struct export *export_create(const char *path, struct step *s)
 	bool there = x->path != NULL && x->groups != NULL && x->rooms != NULL;
 	for (uint32_t i = 0; there && i < x->ngroups; i++)
 		there = (x->groups[i].packed = mpix_packed_new()) != NULL;
-	x->visitor = (struct stream_visitor){
-		.context = x, .begin = on_begin, .n = x->ngroups, .piece = on_piece, .window = on_window};
+	x->visitor = (struct stream_visitor){.context = x,
+					     .begin = on_begin,
+					     .n = x->ngroups,
+					     .piece = on_piece,
+					     .window = on_window,
+					     .lend = export_lend,
+					     .borrow = export_borrow,
+					     .send = on_send,
+					     .take = on_take};
 	if (there)
 		return x;
 	export_free(x);

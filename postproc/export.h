@@ -29,4 +29,7 @@ struct sampling *samples_begin(const struct stream *st, const uint32_t *lane_of)
 int samples_wait(struct sampling *x, uint32_t lane, int64_t start_ns, int64_t ns, uint32_t site);
 /* Nothing where nobody took samples. 0, -ENOMEM, or -errno with text. */
 int samples_write(struct sampling *x, struct mpix_writer *w, struct error *e);
+/* Waiting that was noted in one process, to another one that has the same samples. */
+void samples_send(const struct sampling *x, struct buf *out);
+int samples_take(struct sampling *x, struct cursor *in);
 void samples_free(struct sampling *x);

@@ -413,6 +413,35 @@ int samples_wait(struct sampling *x, uint32_t lane, int64_t start_ns, int64_t ns
 	return wait_sums_add(&x->waits, lane, start_ns, ns, site);
 }
 
+void samples_send(const struct sampling *x, struct buf *out)
+{
+	for (uint32_t i = 0; i < x->waits.nlanes; i++) {
+		const struct lane_waits *l = &x->waits.lanes[i];
+		if (l->sums.n == 0)
+			continue;
+		buf_u32(out, i);
+		buf_u64(out, l->sums.n);
+		buf_bytes(out, l->sums.at, l->sums.n * sizeof(*l->sums.at));
+	}
+	buf_u32(out, NONE);
+}
+
+int samples_take(struct sampling *x, struct cursor *in)
+{
+	uint32_t lane;
+	uint64_t n;
+	int code = 0;
+	while (code == 0 && (code = rd_u32(in, &lane)) == 0 && lane != NONE) {
+		if (lane >= x->waits.nlanes || rd_u64(in, &n) < 0)
+			return -EBADMSG;
+		for (uint64_t i = 0; i < n && code == 0; i++) {
+			struct wait_sum *sum = vec_more(&x->waits.lanes[lane].sums);
+			code = sum == NULL ? -ENOMEM : rd_copy(in, sum, sizeof(*sum));
+		}
+	}
+	return code;
+}
+
 void samples_free(struct sampling *x)
 {
 	if (x == NULL)

@@ -36,6 +36,24 @@ static void scratch_remove(const struct scratch *x)
 		rmdir(x->dir);
 }
 
+/* The analysis object, and the file with it; of several processes in one. */
+static int finish(struct analysis *a, struct export *x, bool writes, char **ret_json, struct error *e)
+{
+	int code = 0;
+	char *json = NULL;
+	if (step_is_written_here(a->step) && (json = json_print(a->root)) == NULL)
+		code = fail(e, -ENOMEM, "out of memory for the analysis");
+	if (x != NULL) {
+		int finished = export_finish(x, code == 0 && writes ? json : NULL, e);
+		code = code == 0 ? finished : code;
+	}
+	if (code == 0)
+		*ret_json = json;
+	else
+		cJSON_free(json);
+	return code;
+}
+
 static int analyze(struct step *step, const char *mpix_path, unsigned nthreads, struct postproc_result *ret_result,
 		   struct error *e)
 {
@@ -51,17 +69,13 @@ static int analyze(struct step *step, const char *mpix_path, unsigned nthreads, 
 		code = analysis_run(&a, nthreads, x != NULL ? export_visitor(x) : NULL, e);
 	if (code < 0 && x != NULL && export_error(x) != NULL)
 		*e = *export_error(x);
-	if (code == 0 && (json = json_print(a.root)) == NULL)
-		code = fail(e, -ENOMEM, "out of memory for the analysis");
-	if (x != NULL) {
-		int finished = export_finish(x, code == 0 && mpix_path != NULL ? json : NULL, e);
-		code = code == 0 ? finished : code;
-	}
-	scratch_remove(&scratch);
 	if (code == 0)
+		code = finish(&a, x, mpix_path != NULL, &json, e);
+	else if (x != NULL)
+		export_finish(x, NULL, e);
+	scratch_remove(&scratch);
+	if (code == 0 && json != NULL)
 		take_result(&a, json, ret_result);
-	else
-		cJSON_free(json);
 	analysis_done(&a);
 	return code;
 }
@@ -69,8 +83,16 @@ static int analyze(struct step *step, const char *mpix_path, unsigned nthreads, 
 int postproc_analyze(char *const *paths, size_t npaths, const char *mpix_path, unsigned nthreads,
 		     struct postproc_result *ret_result, struct error *e)
 {
+	return postproc_analyze_by(NULL, paths, npaths, mpix_path, nthreads, ret_result, e);
+}
+
+int postproc_analyze_by(struct peers *peers, char *const *paths, size_t npaths, const char *mpix_path,
+			unsigned nthreads, struct postproc_result *ret_result, struct error *e)
+{
 	struct step step = {0};
+	*ret_result = (struct postproc_result){.json = NULL};
 	int code = step_load(paths, npaths, nthreads, &step, e);
+	step.peers = peers;
 	if (code == 0)
 		code = analyze(&step, mpix_path, nthreads, ret_result, e);
 	step_done(&step);

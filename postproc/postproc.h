@@ -2,6 +2,7 @@
  * analyze` calls. */
 #pragma once
 
+#include "base/peers.h"
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -20,6 +21,11 @@ struct postproc_result {
  * Nothing is left behind on failure. */
 int postproc_analyze(char *const *paths, size_t npaths, const char *mpix_path, unsigned nthreads,
 		     struct postproc_result *ret_result, struct error *e);
+
+/* The same by several processes together, each of which calls it with the same paths (postproc/stream/team.h): process
+ * 0 has the result and writes; the others have an empty one. All fail if one does, and peers->over says so then. */
+int postproc_analyze_by(struct peers *peers, char *const *paths, size_t npaths, const char *mpix_path,
+			unsigned nthreads, struct postproc_result *ret_result, struct error *e);
 
 /* The same from totals, definitions and what nodes and processes say of themselves, without a look at the events and as
  * quick for a long run as for a short one: what only events tell is not in the object, and coverage.mode is "totals".

@@ -1,5 +1,6 @@
 /* step.c - what does not belong to reading: operations by name, reasons, classes, the end. */
 #include "postproc/read/step.h"
+#include "base/peers.h"
 #include "postproc/read/comms.h"
 #include "postproc/read/load.h"
 #include "postproc/read/objects.h"
@@ -10,6 +11,11 @@
 #include <stdio.h>
 
 #define RATE_SPAN_NS 10000000 /* a reading's own error, some 100 ns, is then 10 ppm */
+
+bool step_is_written_here(const struct step *s)
+{
+	return s->peers == NULL || s->peers->rank == 0;
+}
 
 void step_reason(struct step *s, const char *fmt, ...)
 {

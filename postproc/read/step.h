@@ -276,7 +276,10 @@ static inline double process_ready_ns(const struct process *p)
 	return isnan(p->running_ns) ? p->processor_wait_ns : p->ready_ns;
 }
 
+struct peers;
+
 struct step {
+	struct peers *peers; /* the processes that analyse it, base/peers.h; NULL: this one alone */
 	VEC(struct node) nodes;
 	VEC(struct process *) processes; /* all that were read */
 	struct process **ranks;		 /* by world rank; NULL: not seen */
@@ -308,6 +311,9 @@ struct step {
 	struct outcome outcome;
 	struct live_verdict verdict; /* of `mpitrace live`, while it ran */
 };
+
+/* Of several processes that analyse it one has the sums, and writes. */
+bool step_is_written_here(const struct step *s);
 
 /* Whether it is a rank of the MPI_COMM_WORLD that is analysed. */
 static inline bool step_has_rank(const struct step *s, const struct process *p)

@@ -23,6 +23,7 @@ int walk_edge(struct walk *w, struct edge **ret_edge)
 	if (x == NULL)
 		return -ENOMEM;
 	*e = (struct edge){.shard = (uint8_t)w->sh->number, .refs = 2};
+	edge_number(w->sh, e);
 	x->edge = *ret_edge = e;
 	return 0;
 }

@@ -45,10 +45,10 @@ static uint32_t pair_of(const struct alternation *x, uint32_t src, uint32_t dst)
 	return NONE;
 }
 
+/* Behind those of other processes. */
 static int gather(struct alternation *x, const struct stream *st)
 {
-	x->now.n = 0;
-	for (uint32_t i = 0; i < st->nshards; i++) {
+	for (uint32_t i = st->first_shard; i < st->end_shard; i++) {
 		const struct shard *sh = &st->shards[i];
 		for (size_t k = 0; k < sh->transfers.n; k++) {
 			const struct transfer *t = &sh->transfers.at[k];
@@ -90,6 +90,7 @@ static int see_window(void *context, struct stream *st)
 	vec_sort(&x->now, by_start);
 	for (size_t i = 0; i < x->now.n; i++)
 		take_turn(&x->pairs[x->now.at[i].pair], &x->now.at[i]);
+	x->now.n = 0;
 	return x->inner->window(x->inner->context, st);
 }
 
@@ -109,14 +110,56 @@ static int see_piece(void *context, struct stream *st, uint32_t i)
 	return x->inner->piece(x->inner->context, st, i);
 }
 
+static int see_lend(void *context, struct stream *st)
+{
+	struct alternation *x = context;
+	return x->inner->lend != NULL ? x->inner->lend(x->inner->context, st) : 0;
+}
+
+static int see_borrow(void *context, struct stream *st, uint32_t from, struct cursor *c)
+{
+	struct alternation *x = context;
+	return x->inner->borrow != NULL ? x->inner->borrow(x->inner->context, st, from, c) : 0;
+}
+
+static int see_send(void *context, struct stream *st, struct buf *out)
+{
+	struct alternation *x = context;
+	int code = gather(x, st);
+	uint64_t n = x->now.n;
+	put(out, &n, sizeof(n));
+	put(out, x->now.at, n * sizeof(*x->now.at));
+	x->now.n = 0;
+	return code == 0 && x->inner->send != NULL ? x->inner->send(x->inner->context, st, out) : code;
+}
+
+static int see_take(void *context, struct stream *st, uint32_t from, struct cursor *c)
+{
+	struct alternation *x = context;
+	uint64_t n;
+	int code = get(c, &n, sizeof(n));
+	for (uint64_t i = 0; i < n && code == 0; i++) {
+		struct turn_message *m = vec_more(&x->now);
+		code = m == NULL ? -ENOMEM : get(c, m, sizeof(*m));
+	}
+	return code == 0 && x->inner->take != NULL ? x->inner->take(x->inner->context, st, from, c) : code;
+}
+
 struct stream_visitor alternation_watch(struct alternation *x, const struct step *s, const struct stream_visitor *inner)
 {
 	*x = (struct alternation){.inner = inner};
 	find_pairs(x, s);
 	if (x->npairs == 0)
 		return *inner;
-	return (struct stream_visitor){
-		.context = x, .begin = see_begin, .n = inner->n, .piece = see_piece, .window = see_window};
+	return (struct stream_visitor){.context = x,
+				       .begin = see_begin,
+				       .n = inner->n,
+				       .piece = see_piece,
+				       .window = see_window,
+				       .lend = see_lend,
+				       .borrow = see_borrow,
+				       .send = see_send,
+				       .take = see_take};
 }
 
 double alternation_share(const struct alternation *x)

@@ -52,22 +52,58 @@ int clocks_learn_collective(struct shard *sh, const struct collective *whole)
 	return code;
 }
 
-int clocks_decide(struct stream *st, struct tie **ret_ties)
+static uint64_t violations(const struct stream *st)
+{
+	uint64_t n = 0;
+	for (uint32_t i = st->first_shard; i < st->end_shard; i++)
+		n += st->shards[i].violations;
+	return n;
+}
+
+/* What process 0 decided, to all. */
+static int share_ties(struct stream *st, int code, struct tie *ties, bool *agree)
+{
+	struct team *t = st->team;
+	size_t bytes = st->step->nodes.n * sizeof(*ties);
+	for (uint32_t q = 1; q < t->peers->size && code == 0 && team_is_first(st); q++) {
+		put(&t->out[q], agree, sizeof(*agree));
+		put(&t->out[q], ties, bytes);
+	}
+	code = team_exchange(st, code, NULL);
+	if (code < 0 || team_is_first(st))
+		return code;
+	struct cursor c = cursor_over(t->in[0].data, t->in[0].len_bytes);
+	return get(&c, agree, sizeof(*agree)) < 0 || get(&c, ties, bytes) < 0 ? -EBADMSG : 0;
+}
+
+static int solve(struct stream *st, int code, struct pairs *all, struct tie *ties, bool *agree, bool *ret_violated)
+{
+	struct step *s = st->step;
+	bool shares = team_shares(st);
+	for (uint32_t i = st->first_shard; i < st->end_shard && code == 0; i++)
+		code = pairs_merge(all, &st->shards[i].pairs);
+	*ret_violated = violations(st) > 0;
+	if (shares)
+		code = results_gather_clocks(st, code, all, ret_violated);
+	if (code == 0 && team_is_first(st)) {
+		for (size_t i = 0; i < s->nodes.n; i++)
+			ties[i].rate = 1;
+		ties[0].known = true;
+		*agree = pairs_solve(all, ties);
+		clock_decide(s, ties, *agree, &st->clock);
+	}
+	return shares ? share_ties(st, code, ties, agree) : code;
+}
+
+int clocks_decide(struct stream *st, int code, struct tie **ret_ties, bool *ret_violated)
 {
 	struct step *s = st->step;
 	struct pairs all = {.runs = st->runs, .rules = st->rules, .nnodes = (uint32_t)s->nodes.n};
 	struct tie *ties = calloc(s->nodes.n + 1, sizeof(*ties));
-	int code = ties == NULL ? -ENOMEM : 0;
-	for (uint32_t i = 0; i < st->nshards && code == 0; i++)
-		code = pairs_merge(&all, &st->shards[i].pairs);
-	if (code == 0) {
-		for (size_t i = 0; i < s->nodes.n; i++)
-			ties[i].rate = 1;
-		ties[0].known = true;
-		bool agree = pairs_solve(&all, ties);
-		clock_decide(s, ties, agree, &st->clock);
+	bool agree = true;
+	code = solve(st, ties == NULL ? -ENOMEM : code, &all, ties, &agree, ret_violated);
+	if (code == 0)
 		code = !agree;
-	}
 	all.runs = NULL;
 	pairs_done(&all);
 	if (code == 1)
@@ -75,4 +111,10 @@ int clocks_decide(struct stream *st, struct tie **ret_ties)
 	else
 		free(ties);
 	return code;
+}
+
+int clocks_count(struct stream *st, int code, bool *ret_violated)
+{
+	struct pairs none = {.nnodes = 0};
+	return results_gather_clocks(st, code, &none, ret_violated);
 }

@@ -209,7 +209,7 @@ static int last_neighbor(struct shard *sh, struct part *p)
 	}
 	if (last != NULL)
 		p->causer = arrival_of(last->rank, &last->start);
-	return p->need != NULL ? need_resolve(sh, p->need, last != NULL ? edge_share(last->edge) : NULL) : 0;
+	return p->need != NULL ? need_resolve(sh, p->need, last != NULL ? edge_share(sh, last->edge) : NULL) : 0;
 }
 
 /* Of a neighbourhood collective, who each member waits for. */
@@ -299,7 +299,7 @@ static int know_completions(struct shard *sh, struct collective *whole)
 			if (last != NULL)
 				p->causer = arrival_of(last->rank, &last->done);
 			if (p->need != NULL)
-				code = need_resolve(sh, p->need, last != NULL ? edge_share(last->edge) : NULL);
+				code = need_resolve(sh, p->need, last != NULL ? edge_share(sh, last->edge) : NULL);
 		}
 	for (struct collective *m = whole->sibling; m != NULL && code == 0; m = m->sibling)
 		for (struct part *p = m->parts; p != NULL && code == 0; p = p->next)

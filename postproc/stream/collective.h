@@ -46,6 +46,8 @@ struct part {
 	struct arrival causer;
 	struct edge *edge; /* until decided: of its start in neighbourhoods, of its completion in those */
 	struct need *need; /* and of its completion */
+	uint64_t origin;   /* of a copy: where the original is in its process */
+	uint8_t told;	   /* the owner's process knows of it: 1 its start, 2 its completion */
 };
 
 /* The parts of one collective operation in one shard; at the communicator's owner, of all. */
@@ -65,6 +67,7 @@ struct collective {
 	bool differs, unequal, dirty, decided;
 	uint32_t classified; /* shards */
 	uint32_t shards;
+	uint64_t origin; /* as of a part */
 };
 
 /* Operations that follow each other stand beside each other in a table. */

@@ -19,7 +19,8 @@ struct blocking_send {
 struct cycles {
 	uint32_t send, send_c; /* operations */
 	VEC(struct blocking_send) sends;
-	uint32_t *first; /* by rank, nranks + 1 */
+	VEC(struct transfer) elsewhere; /* of other processes, in order of ranks */
+	uint32_t *first;		/* by rank, nranks + 1 */
 };
 
 static uint32_t operation(const struct step *s, const char *name)
@@ -55,6 +56,7 @@ void cycles_destroy(struct cycles *c)
 	if (c == NULL)
 		return;
 	vec_done(&c->sends);
+	vec_done(&c->elsewhere);
 	free(c->first);
 	free(c);
 }
@@ -65,25 +67,64 @@ static bool is_blocking(const struct cycles *c, const struct step *s, const stru
 	return sig->op != NONE && (sig->op == c->send || sig->op == c->send_c) && sig->call.shape == SIG_SEND;
 }
 
+static int add(struct cycles *c, const struct transfer *t, bool *any_buffered)
+{
+	struct blocking_send x = {.start_ns = t->send.ns,
+				  .post_ns = t->recv.ns,
+				  .transfer = t,
+				  .rank = t->send.rank,
+				  .peer = t->recv.rank};
+	*any_buffered |= t->recv.ns > t->send_end_ns;
+	return vec_push(&c->sends, x);
+}
+
 static int collect(struct cycles *c, const struct stream *st, bool *ret_any_buffered)
 {
+	int code = 0;
 	c->sends.n = 0;
 	*ret_any_buffered = false;
-	for (uint32_t i = 0; i < st->nshards; i++)
+	for (uint32_t i = st->first_shard; i < st->end_shard; i++)
+		for (size_t k = 0; k < st->shards[i].transfers.n && code == 0; k++)
+			if (is_blocking(c, st->step, &st->shards[i].transfers.at[k]))
+				code = add(c, &st->shards[i].transfers.at[k], ret_any_buffered);
+	for (size_t k = 0; k < c->elsewhere.n && code == 0; k++)
+		code = add(c, &c->elsewhere.at[k], ret_any_buffered);
+	return code;
+}
+
+bool cycles_any(const struct cycles *c, const struct stream *st)
+{
+	for (uint32_t i = st->first_shard; i < st->end_shard; i++)
 		for (size_t k = 0; k < st->shards[i].transfers.n; k++) {
 			const struct transfer *t = &st->shards[i].transfers.at[k];
-			if (!is_blocking(c, st->step, t))
-				continue;
-			struct blocking_send x = {.start_ns = t->send.ns,
-						  .post_ns = t->recv.ns,
-						  .transfer = t,
-						  .rank = t->send.rank,
-						  .peer = t->recv.rank};
-			*ret_any_buffered |= t->recv.ns > t->send_end_ns;
-			if (vec_push(&c->sends, x) < 0)
-				return -ENOMEM;
+			if (t->recv.ns > t->send_end_ns && is_blocking(c, st->step, t))
+				return true;
 		}
-	return 0;
+	return false;
+}
+
+void cycles_send(const struct cycles *c, const struct stream *st, struct buf *out)
+{
+	uint64_t n = 0;
+	for (uint32_t i = st->first_shard; i < st->end_shard; i++)
+		for (size_t k = 0; k < st->shards[i].transfers.n; k++)
+			n += is_blocking(c, st->step, &st->shards[i].transfers.at[k]);
+	put(out, &n, sizeof(n));
+	for (uint32_t i = st->first_shard; i < st->end_shard; i++)
+		for (size_t k = 0; k < st->shards[i].transfers.n; k++)
+			if (is_blocking(c, st->step, &st->shards[i].transfers.at[k]))
+				put(out, &st->shards[i].transfers.at[k], sizeof(struct transfer));
+}
+
+int cycles_take(struct cycles *c, struct cursor *in)
+{
+	uint64_t n;
+	int code = get(in, &n, sizeof(n));
+	for (uint64_t i = 0; i < n && code == 0; i++) {
+		struct transfer *t = vec_more(&c->elsewhere);
+		code = t == NULL ? -ENOMEM : get(in, t, sizeof(*t));
+	}
+	return code;
 }
 
 static int by_rank_and_start(const void *a, const void *b)
@@ -176,9 +217,11 @@ int cycles_window(struct cycles *c, struct stream *st)
 {
 	bool any_buffered;
 	int code = collect(c, st, &any_buffered);
-	if (code < 0 || !any_buffered)
-		return code;
-	vec_sort(&c->sends, by_rank_and_start);
-	number_ranks(c, st->step->nranks);
-	return follow_all(c, st);
+	if (code == 0 && any_buffered) {
+		vec_sort(&c->sends, by_rank_and_start);
+		number_ranks(c, st->step->nranks);
+		code = follow_all(c, st);
+	}
+	c->elsewhere.n = 0;
+	return code;
 }

@@ -56,9 +56,9 @@ int edge_drop(struct shard *sh, struct edge *e)
 	return e != NULL ? vec_push(&sh->dropped, e) : 0;
 }
 
-struct edge *edge_share(struct edge *e)
+struct edge *edge_share(struct shard *sh, struct edge *e)
 {
-	if (e == NULL || e->refs == UINT16_MAX)
+	if (e == NULL || e->refs == UINT16_MAX || (team_shares(sh->stream) && vec_push(&sh->shared, e->number) < 0))
 		return NULL;
 	e->refs++;
 	return e;
@@ -265,7 +265,7 @@ static int claims_received(struct shard *sh, struct send *x)
 static int poll_attach_edge(struct shard *sh, struct poll *p, struct edge *e)
 {
 	int code = edge_drop(sh, p->edge);
-	p->edge = p->need != NULL ? edge_share(e) : NULL;
+	p->edge = p->need != NULL ? edge_share(sh, e) : NULL;
 	return code;
 }
 
@@ -374,7 +374,7 @@ static int peek(struct shard *sh, struct recv *r, struct send *x)
 {
 	int code = late_sender(sh, r, x);
 	if (code == 0 && r->need != NULL)
-		code = need_resolve(sh, r->need, edge_share(x->edge));
+		code = need_resolve(sh, r->need, edge_share(sh, x->edge));
 	if (code == 0)
 		code = wait_close(sh, r->wait);
 	slab_give(&sh->recvs, r);
@@ -566,7 +566,7 @@ void match_done(struct shard *sh)
 	vec_done(&sh->open);
 	vec_done(&sh->dropped);
 	vec_done(&sh->settled);
-
+	vec_done(&sh->shared);
 	free(sh->envelope_table);
 	slab_done(&sh->envelopes);
 }

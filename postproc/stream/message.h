@@ -34,6 +34,7 @@ struct send {
 	uint64_t bytes;
 	uint32_t rank, peer, comm, sig, starter; /* comm.same; starter: signature of MPI_Start, or NONE */
 	struct arrival recv_start;		 /* of the receive, when met and over */
+	uint64_t origin;			 /* of a copy: where the original is in its process */
 };
 
 /* One message at the rank that receives it. */

@@ -87,6 +87,7 @@ struct slow_send {
 	struct moment call;
 	int64_t moves_ns; /* what sending may take */
 	struct coming coming;
+	uint64_t origin_wait, origin_need; /* of a copy */
 };
 
 /* Part of a wait in which another message was on its way: it counts if that is received later in the run. Held by the

@@ -84,6 +84,7 @@ int edge_late(struct shard *sh, const struct moment *at, struct edge **ret_edge)
 	if (e == NULL || vec_push(&l->actions, x) < 0)
 		return -ENOMEM;
 	*e = (struct edge){.shard = (uint8_t)sh->number, .refs = 2};
+	edge_number(sh, e);
 	size_t i = l->actions.n - 1;
 	for (; i > 0 && l->actions.at[i - 1].at > x.at; i--)
 		l->actions.at[i] = l->actions.at[i - 1];

@@ -15,12 +15,14 @@
 static int make_shards(struct stream *st)
 {
 	uint32_t nranks = st->step->nranks;
-	st->nshards = nranks < SHARDS_MAX ? nranks : SHARDS_MAX;
 	st->shards = calloc(st->nshards + 1, sizeof(*st->shards));
 	st->mail = calloc((size_t)st->nshards * st->nshards + 1, sizeof(*st->mail));
 	st->shard_of = calloc(nranks + 1u, sizeof(*st->shard_of));
 	if (st->shards == NULL || st->mail == NULL || st->shard_of == NULL)
 		return -ENOMEM;
+	int code = team_begin(st, st->step->peers);
+	if (code < 0)
+		return code;
 	for (uint32_t r = 0; r < nranks; r++)
 		st->shard_of[r] = (uint8_t)((uint64_t)r * st->nshards / nranks);
 	for (uint32_t i = 0, rank = 0; i < st->nshards; i++) {
@@ -44,7 +46,8 @@ static int make_shards(struct stream *st)
 		match_begin(sh);
 		sh->pairs.runs = st->runs;
 		sh->unread = calloc(st->step->files.n + 1, sizeof(*sh->unread));
-		if (sh->unread == NULL || tally_begin(&sh->tally, st->step) < 0 || rma_begin(sh) < 0)
+		bool is_here = i >= st->first_shard && i < st->end_shard;
+		if (sh->unread == NULL || (is_here && tally_begin(&sh->tally, st->step) < 0) || rma_begin(sh) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -85,7 +88,8 @@ static int no_visit(void *context, struct stream *st)
 #define PHASE(name, ...) \
 	static void name(void *context, size_t i) \
 	{ \
-		struct shard *sh = &((struct stream *)context)->shards[i]; \
+		struct stream *of = context; \
+		struct shard *sh = &of->shards[of->first_shard + i]; \
 		__VA_ARGS__ \
 	}
 
@@ -109,10 +113,13 @@ PHASE(phase_classify, classify_window(sh); progress_classify(sh); rma_classify(s
 PHASE(phase_calls_end, clear(sh); calls_end(sh);)
 PHASE(phase_match_end, match_end(sh); collectives_end(sh); progress_match_end(sh); rma_match_end(sh);)
 
-static int phase(struct stream *st, void (*work)(void *context, size_t i))
+/* Of the shards here, if nothing has failed so far. */
+static int phase(struct stream *st, int code, void (*work)(void *context, size_t i))
 {
-	pool_run(st->pool, st->nshards, work, st);
-	for (uint32_t i = 0; i < st->nshards; i++)
+	if (code < 0)
+		return code;
+	pool_run(st->pool, st->end_shard - st->first_shard, work, st);
+	for (uint32_t i = st->first_shard; i < st->end_shard; i++)
 		if (st->shards[i].code < 0)
 			return st->shards[i].code;
 	return 0;
@@ -135,14 +142,77 @@ static void keep_piece(void *context, size_t i)
 		__atomic_store_n(&k->code, code, __ATOMIC_RELAXED);
 }
 
-/* whole: the window ends with this slice. */
-static int keep_slice(struct stream *st, const struct stream_visitor *v, bool whole)
+/* What is not here goes to process 0, and what visitors lend each other. */
+static int bring(struct stream *st, const struct stream_visitor *v, bool whole, int code, bool *ret_buffered)
 {
-	struct keeping k = {.st = st, .v = v};
-	pool_run(st->pool, 1 + (whole ? (size_t)v->n : 0), keep_piece, &k);
-	if (k.code == 0 && whole && st->cycles != NULL)
+	int64_t buffered = 0;
+	if (code == 0)
+		columns_send(st);
+	if (code == 0 && whole && v->lend != NULL)
+		code = v->lend(v->context, st);
+	if (whole && st->cycles != NULL && cycles_any(st->cycles, st))
+		buffered = -1;
+	code = team_exchange(st, code, &buffered);
+	*ret_buffered = buffered < 0;
+	for (uint32_t q = 0; q < st->team->peers->size; q++)
+		st->team->rest[q] = cursor_over(st->team->in[q].data, st->team->in[q].len_bytes);
+	if (code == 0 && team_is_first(st))
+		code = columns_take(st);
+	for (uint32_t q = 0; q < st->team->peers->size && code == 0 && whole && v->borrow != NULL; q++)
+		code = v->borrow(v->context, st, q, &st->team->rest[q]);
+	return code;
+}
+
+/* What came of a window elsewhere. */
+static int collect(struct stream *st, const struct stream_visitor *v, int code, bool buffered)
+{
+	struct team *t = st->team;
+	bool cycles = buffered && st->cycles != NULL;
+	if (code == 0 && !team_is_first(st) && st->first_shard < st->end_shard) {
+		if (cycles)
+			cycles_send(st->cycles, st, &t->out[0]);
+		code = v->send != NULL ? v->send(v->context, st, &t->out[0]) : 0;
+	}
+	code = team_exchange(st, code, NULL);
+	for (uint32_t q = 1; q < t->peers->size && code == 0 && team_is_first(st); q++) {
+		struct cursor c = cursor_over(t->in[q].data, t->in[q].len_bytes);
+		bool some = cursor_left(&c) > 0;
+		code = cycles && some ? cycles_take(st->cycles, &c) : 0;
+		if (code == 0 && some && v->take != NULL)
+			code = v->take(v->context, st, q, &c);
+	}
+	return code;
+}
+
+/* whole: the window ends with this slice. */
+static int keep_slice(struct stream *st, const struct stream_visitor *v, bool whole, int code)
+{
+	bool shares = team_shares(st), buffered = true;
+	if (shares)
+		code = bring(st, v, whole, code, &buffered);
+	struct keeping k = {.st = st, .v = v, .code = code};
+	if (code == 0)
+		pool_run(st->pool, 1 + (whole ? (size_t)v->n : 0), keep_piece, &k);
+	if (shares && whole)
+		k.code = collect(st, v, k.code, buffered);
+	if (k.code < 0 || !whole || !team_is_first(st))
+		return k.code;
+	if (st->cycles != NULL)
 		k.code = cycles_window(st->cycles, st);
-	return k.code == 0 && whole ? v->window(v->context, st) : k.code;
+	return k.code == 0 ? v->window(v->context, st) : k.code;
+}
+
+static int run_slice(struct stream *st, const struct stream_visitor *v, bool whole)
+{
+	bool shares = team_shares(st);
+	int code = phase(st, 0, phase_calls);
+	if (shares)
+		code = mail_posted(st, code);
+	code = phase(st, code, phase_match);
+	if (shares)
+		code = mail_answered(st, code);
+	code = phase(st, code, phase_classify);
+	return code == 0 || shares ? keep_slice(st, v, whole, code) : code;
 }
 
 static int run_windows(struct stream *st, const struct stream_visitor *v)
@@ -152,13 +222,7 @@ static int run_windows(struct stream *st, const struct stream_visitor *v)
 	progress_begin(&p, "analysing", st->nslices);
 	for (st->slice = 0; st->slice < st->nslices && code == 0; st->slice++) {
 		st->window = st->slice / st->slices;
-		code = phase(st, phase_calls);
-		if (code == 0)
-			code = phase(st, phase_match);
-		if (code == 0)
-			code = phase(st, phase_classify);
-		if (code == 0)
-			code = keep_slice(st, v, (st->slice + 1) % st->slices == 0 || st->slice + 1 == st->nslices);
+		code = run_slice(st, v, (st->slice + 1) % st->slices == 0 || st->slice + 1 == st->nslices);
 		progress_at(&p, st->slice);
 	}
 	progress_end(&p);
@@ -168,24 +232,29 @@ static int run_windows(struct stream *st, const struct stream_visitor *v)
 /* What never found its end, in a window of its own without events. */
 static int run_end(struct stream *st, const struct stream_visitor *v)
 {
+	bool shares = team_shares(st);
 	for (uint32_t i = 0; i < st->nlanes; i++) {
+		if (!team_has_rank(st, st->lanes[i].rank))
+			continue;
 		lane_end(&st->lanes[i], st->step->nodes.at[st->lanes[i].process->node].file.finished);
 		lane_clear(&st->lanes[i]);
 	}
 	st->window = st->nwindows;
 	st->slice = st->nslices; /* starts at the end of all times */
-	int code = deadlock_find(st);
-	if (code == 0)
-		code = phase(st, phase_calls_end);
-	if (code == 0)
-		code = phase(st, phase_match_end);
-	if (code == 0)
-		code = phase(st, phase_classify);
-	return code == 0 ? keep_slice(st, v, true) : code;
+	int code = shares ? results_share_gaps(st, 0) : deadlock_find(st);
+	code = phase(st, code, phase_calls_end);
+	if (shares)
+		code = mail_posted(st, code);
+	code = phase(st, code, phase_match_end);
+	if (shares)
+		code = mail_answered(st, code);
+	code = phase(st, code, phase_classify);
+	return code == 0 || shares ? keep_slice(st, v, true, code) : code;
 }
 
 static void drop_shards(struct stream *st)
 {
+	team_clear(st);
 	for (uint32_t i = 0; i < st->nshards && st->shards != NULL; i++)
 		shard_done(&st->shards[i]);
 	for (uint32_t i = 0; st->ranks != NULL && i < st->step->nranks; i++) {
@@ -261,7 +330,7 @@ static int run_once(struct stream *st, const struct stream_visitor *v, bool repa
 {
 	int code = make_shards(st);
 	forget_totals(st->step);
-	if (st->sweeps && code == 0) {
+	if (st->sweeps && code == 0 && team_is_first(st)) {
 		st->sweep = sweep_create(st, repair);
 		code = st->sweep == NULL ? -ENOMEM : 0;
 	}
@@ -322,34 +391,72 @@ static int repair(struct stream *st, const struct stream_visitor *v)
 	return code;
 }
 
+/* All processes have read the same of the files. */
+static int same_plan(const struct stream *st)
+{
+	struct peers *c = st->step->peers;
+	uint64_t h = index_hash(INDEX_SEED, st->starts, st->nslices * sizeof(*st->starts));
+	int64_t least = (int64_t)(index_mix(h, st->nlanes) >> 2), most = -least;
+	int code = peers_agree(c, 0, &least);
+	if (code == 0)
+		code = peers_agree(c, 0, &most);
+	return code == 0 && least != -most ? -ESTALE : code;
+}
+
+static int follow(struct stream *st, const struct stream_visitor *v)
+{
+	struct tie *ties = NULL;
+	bool violated;
+	int code = run_once(st, v, false);
+	if (code == 0 || team_shares(st))
+		code = clocks_decide(st, code, &ties, &violated);
+	if (code == 1) {
+		drop_lanes(st);
+		code = plan_again(st, ties);
+		if (code == 0)
+			code = run_again(st, v, false);
+		if (team_shares(st))
+			code = clocks_count(st, code, &violated);
+		else
+			violated = count_violations(st) > 0;
+	}
+	free(ties);
+	if (code == 0 && st->sweeps && violated) {
+		team_leave(st); /* times are moved by the sweep, which has all ranks */
+		code = team_is_first(st) ? repair(st, v) : 0;
+	}
+	return code;
+}
+
 int stream_run(struct step *s, unsigned nthreads, const struct stream_visitor *visitor, struct stream *ret_stream,
 	       struct error *e)
 {
 	struct stream *st = ret_stream;
-	struct tie *ties = NULL;
+	bool together = s->peers != NULL && s->peers->size > 1;
 	*st = (struct stream){.step = s, .pool = pool_create(nthreads), .swept = {.ideal_ns = NAN}};
 	st->ranks = calloc(s->nranks + 1u, sizeof(*st->ranks));
 	int code = st->pool == NULL || st->ranks == NULL ? -ENOMEM : plan_make(st);
 	if (code == 0 && s->totals) /* there are no events: the times of processes are what was to be had */
 		return 0;
+	st->nshards = s->nranks < SHARDS_MAX ? s->nranks : SHARDS_MAX;
 	if (code == 0)
 		code = rma_plan(st);
-	if (code == 0) {
-		plan_sweep(st);
-		code = run_once(st, visitor, false);
-	}
+	if (code == 0 && together)
+		code = same_plan(st);
 	if (code == 0)
-		code = clocks_decide(st, &ties);
-	if (code == 1) {
-		drop_lanes(st);
-		code = plan_again(st, ties);
-		if (code == 0)
-			code = run_again(st, visitor, false);
+		code = team_begin(st, s->peers);
+	if (code == 0 && (!together || team_shares(st) || team_is_first(st))) {
+		plan_sweep(st);
+		code = follow(st, visitor);
 	}
-	free(ties);
-	if (code == 0 && st->sweeps && count_violations(st) > 0)
-		code = repair(st, visitor);
-	return code < 0 ? fail(e, code, "cannot follow the step's events: %s", strerror(-code)) : 0;
+	if (together && st->team != NULL)
+		code = results_gather(st, code);
+	if (code == -ESTALE)
+		return fail(e, code,
+			    "the processes do not read the same from the step's files: is the step over, and "
+			    "its directory the same on all nodes?");
+	int own = st->team != NULL ? st->team->own : code; /* else the one that failed says why */
+	return own < 0 ? fail(e, code, "cannot follow the step's events: %s", strerror(-own)) : code;
 }
 
 void stream_done(struct stream *st)
@@ -357,6 +464,7 @@ void stream_done(struct stream *st)
 	pool_destroy(st->pool);
 	drop_lanes(st);
 	drop_shards(st);
+	team_done(st);
 	for (size_t i = 0; st->rules != NULL && i < st->step->nodes.n; i++)
 		vec_done(&st->rules[i].knots);
 	sweep_result_done(&st->swept);

@@ -27,6 +27,7 @@
 #include "postproc/stream/message.h"
 #include "postproc/stream/sweep.h"
 #include "postproc/stream/tally.h"
+#include "postproc/stream/team.h"
 
 /* The operations of one rank on one communicator. */
 struct comm_use {
@@ -115,6 +116,8 @@ struct shard {
 	VEC(struct collective *) retired; /* of the owner: all shards have classified */
 	VEC(struct edge *) dropped;	  /* let go of, since the sweep last looked */
 	VEC(struct need *) settled;	  /* that the sweep had given up: known since it last looked */
+	VEC(uint64_t) shared;		  /* edges, by number, that one more holds: for the sweep of another process */
+	uint64_t nedges;		  /* that have a number */
 	VEC(struct transfer) transfers;	  /* of this window */
 	VEC(struct waited) waited;
 	VEC(struct came) came;
@@ -133,9 +136,11 @@ struct shard {
 struct stream {
 	struct step *step;
 	struct pool *pool;
+	struct team *team; /* NULL: this process does all */
 	uint32_t nshards, nlanes, nwindows;
-	uint32_t nslices, slices; /* in all, and in a window */
-	struct clock_rule *rules; /* by node */
+	uint32_t first_shard, end_shard; /* of this process */
+	uint32_t nslices, slices;	 /* in all, and in a window */
+	struct clock_rule *rules;	 /* by node */
 	struct lane *lanes;
 	struct rank_stream *ranks;
 	struct shard *shards;
@@ -163,6 +168,12 @@ struct stream_visitor {
 	uint32_t n;
 	int (*piece)(void *context, struct stream *st, uint32_t i);
 	int (*window)(void *context, struct stream *st);
+	/* Of several processes, NULL: nothing is to go between them. Before piece(): what another one's pieces need
+	 * goes there; before window(), which then is called at process 0 only: what is needed there. */
+	int (*lend)(void *context, struct stream *st);
+	int (*borrow)(void *context, struct stream *st, uint32_t from, struct cursor *c);
+	int (*send)(void *context, struct stream *st, struct buf *out);
+	int (*take)(void *context, struct stream *st, uint32_t from, struct cursor *c);
 };
 
 /* Decode all events of s and let visitor see them. Totals of signatures and threads are complete afterwards. 0, or
@@ -180,8 +191,11 @@ int plan_repaired(struct stream *st);
 /* clocks.c */
 int clocks_learn(struct shard *sh, uint32_t from_rank, int64_t start_ns, uint32_t to_rank, int64_t end_ns);
 int clocks_learn_collective(struct shard *sh, const struct collective *whole);
-/* 1: the clocks of nodes must be moved by ties, and all be done again; 0: not. */
-int clocks_decide(struct stream *st, struct tie **ret_ties);
+/* 1: the clocks of nodes must be moved by ties, and all be done again; 0: not. Of all processes, as is whether any
+ * message arrived before it was sent. */
+int clocks_decide(struct stream *st, int code, struct tie **ret_ties, bool *ret_violated);
+/* The last once more. */
+int clocks_count(struct stream *st, int code, bool *ret_violated);
 /* walk.c, match.c, collective.c, waits.c: one phase of one shard */
 void calls_window(struct shard *sh);
 /* Is each event of sig a part of the next collective on its communicator? */

@@ -36,7 +36,10 @@ struct snapshot {
 
 /* The start of a call that another may wait for. Two may hold it. */
 struct edge {
-	double ideal;
+	union {
+		double ideal;
+		uint64_t number; /* where another process sweeps: it has the same under that number (team.h) */
+	};
 	struct snapshot path;
 	int64_t start_ns;
 	uint32_t step;	 /* of the call */
@@ -100,7 +103,7 @@ int edge_drop(struct shard *sh, struct edge *e);
  * sweep and by who passes it on; NULL where the call is of an earlier slice. progress.c. 0 or -ENOMEM. */
 int edge_late(struct shard *sh, const struct moment *at, struct edge **ret_edge);
 /* One more holds it; NULL where so many cannot. */
-struct edge *edge_share(struct edge *e);
+struct edge *edge_share(struct shard *sh, struct edge *e);
 /* What a completion needs is known, which the sweep may have given up meanwhile. e: NULL for nothing. */
 int need_resolve(struct shard *sh, struct need *n, struct edge *e);
 

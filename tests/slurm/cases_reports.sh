@@ -111,3 +111,15 @@ nodes_whose_monotonic_clocks_are_apart_have_one_time() {
 	same "the bound is known, and far below what clocks are apart" True "$(analysis 0 'a["clock"]["error_bound_us"] is not None and a["clock"]["error_bound_us"] < 10e6 or a["clock"]')" || return
 	same "the run is as long as it was" True "$(analysis 0 'a["job"]["elapsed_s"] < 100 or a["job"]')"
 }
+
+# By whatever srun starts here: --mpi=pmix with Open MPI, --mpi=pmi2 with MPICH.
+an_analysis_by_the_processes_of_a_job_is_that_of_one() {
+	local step
+	as_user srun -N4 -n8 --mpitrace "$RING" 2000 >/dev/null || fails "srun: $?" || return
+	has_report 0 || fails "no report" || return
+	step=$(step_dir 0)
+	as_user "$PREFIX/bin/mpitrace" analyze "$step" -o one.mpix || fails "analyze: $?" || return
+	as_user srun -K -N4 -n6 --mpitrace=off "$PREFIX/bin/mpitrace" analyze --mpi "$step" -o many.mpix || fails "analyze --mpi: $?" || return
+	cmp "$CASE_DIR/one.mpix" "$CASE_DIR/many.mpix" || fails "the bytes differ" || return
+	is_calm
+}

@@ -1,6 +1,7 @@
 /* step_analysis.c - see step_analysis.h. */
 #include "step_analysis.h"
 #include "postproc/postproc.h"
+#include "together.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -61,8 +62,45 @@ static cJSON *take(struct postproc_result *result)
 	return root;
 }
 
+static size_t equal_bytes(const char *a, const char *b)
+{
+	size_t n = 0;
+	while (a[n] != '\0' && a[n] == b[n])
+		n++;
+	return n;
+}
+
+/* Several processes find the same, to the byte: three, or as many as MPITRACE_PROCESSES says. */
+static void analyse_by_several(const char *dir)
+{
+	const char *wanted = getenv("MPITRACE_PROCESSES");
+	uint32_t processes = wanted != NULL ? (uint32_t)atoi(wanted) : 3;
+	struct postproc_result result = {0};
+	struct error e = {0};
+	char *paths[] = {(char *)dir}, *out = make_directory(), one[300], all[300];
+	size_t bytes, all_bytes;
+	if (processes < 2) {
+		remove_directory(out);
+		return;
+	}
+	snprintf(one, sizeof(one), "%s/one.mpix", out);
+	snprintf(all, sizeof(all), "%s/all.mpix", out);
+	cr_assert_eq(postproc_analyze(paths, 1, one, 1, &result, &e), 0, "%s", e.text);
+	char *json = analyse_together(dir, all, processes, NULL);
+	char *first = bytes_of(one, &bytes), *second = bytes_of(all, &all_bytes);
+	size_t same = equal_bytes(json, result.json), from = same > 60 ? same - 60 : 0;
+	cr_expect(json[same] == result.json[same], "%.120s instead of %.120s", json + from, result.json + from);
+	cr_expect(bytes == all_bytes && memcmp(first, second, bytes) == 0, "the trace differs");
+	free(json);
+	free(result.json);
+	free(first);
+	free(second);
+	remove_directory(out);
+}
+
 cJSON *analyse(const char *dir)
 {
+	analyse_by_several(dir);
 	struct postproc_result result = {0};
 	struct error e = {0};
 	char *paths[] = {(char *)dir};
