@@ -3,7 +3,8 @@
  * numbers of which all get the least. A barrier is an exchange of nothing, a broadcast one in which only one sends, a
  * reduction one of numbers.
  *
- * Who makes one: cluster/, over MPI; peers_threads.c, for tests, threads of one process that stand for processes. */
+ * Who makes one: postproc/cluster/, over MPI; peers_threads.c, for tests, threads of one process that stand for
+ * processes. */
 #pragma once
 
 #include "base/buf.h"
@@ -31,7 +32,7 @@ int peers_agree(struct peers *c, int code, int64_t *number);
 /* After one has failed: what it says of it comes to process 0, which is to print it; to the others nothing. */
 void peers_tell(struct peers *c, struct error *e);
 
-/* What a library of cluster/ has under the name of PEERS_OPEN: begin. NULL: it cannot, and e says why. */
+/* What a library of postproc/cluster/ has under the name of PEERS_OPEN: begin. NULL: it cannot, and e says why. */
 #define PEERS_OPEN "mpitrace_peers_open"
 typedef struct peers *(*peers_open)(struct error *e);
 

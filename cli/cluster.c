@@ -1,4 +1,4 @@
-/* cluster.c - see cluster.h. In: what launchers leave in the environment. Out: a library of cluster/, loaded. */
+/* cluster.c - see cluster.h. In: what launchers leave in the environment. Out: a library of postproc/cluster/. */
 #include "cli/cluster.h"
 #include "cli/cli.h"
 
@@ -41,7 +41,7 @@ bool cluster_is_first(void)
 static void *load(const char *mpi, struct error *e)
 {
 	char path[PATH_MAX + 64];
-	library_path(path, sizeof(path), "cluster", "mpitrace-cluster-", mpi);
+	library_path(path, sizeof(path), "postproc/cluster", "mpitrace-cluster-", mpi);
 	if (access(path, F_OK) < 0) {
 		fail(e, -ENOENT, "--mpi: this mpitrace was built without %s: %s is not there", mpi, path);
 		return NULL;

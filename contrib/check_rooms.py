@@ -17,13 +17,13 @@ base:
 format:             base
 topology:           base format
 pmpi:               base format
-cluster:            base
 collect:            base format topology
 postproc/state:     base format
 postproc/replay:    base format
 postproc:           base format topology postproc/state postproc/replay
 postproc/protocol:  base format
 postproc/compare:   base format
+postproc/cluster:   base
 postproc/live:      base postproc/state postproc
 spank/policy:       base
 spank/warden:       base format

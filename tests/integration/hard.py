@@ -194,7 +194,7 @@ def early(t, place):
     program = place.compile('early.c', '-pthread')
     for case, times in (('initialized', 8), ('sessions', 8)):
         who = '%s, early, %s: ' % (place.flavour, case)
-        if case == 'sessions' and place.plain(1, program, case).returncode != 0:
+        if case == 'sessions' and any(place.plain(1, program, case).returncode for _ in range(times)): # half of the runs with MPICH 5.0.2
             t.skip(who + 'as untraced', 'this library cannot')
             continue
         seen = []
