@@ -16,7 +16,7 @@ FEW = (3,)
 TRACES = {'halo': (70, 7, 600, 'steps', NUMBERS), 'irregular': (64, 4, 600, 'noise', (2, 4, 8)), 'alltoall': (48, 6, 600, 'noise', FEW),
           'master': (65, 3, 600, 'steps', FEW), 'self': (40, 2, 600, 'steps', FEW), 'faults': (40, 4, 600, 'steps', FEW)}
 # Messages and wildcards, collectives and communicators, one-sided, files, matched probes, threads.
-PROGRAMS = {'counts_p2p.c': 4, 'counts_coll.c': 4, 'counts_comms.c': 4, 'counts_rma.c': 4, 'counts_io.c': 4, 'mprobes.c': 3, 'ring.c': 5,
+PROGRAMS = {'counts_p2p.c': 4, 'counts_coll.c': 4, 'counts_comms.c': 4, 'counts_rma.c': 4, 'counts_io.c': 4, 'mprobes.c': 2, 'ring.c': 5,
             'blocking.c': 4, 'turns.c': 2}
 
 
