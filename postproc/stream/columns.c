@@ -72,7 +72,7 @@ enum { SENT_ROOT = 1, SENT_OPTIONAL = 2, SENT_LEVEL = 4 };
 
 static void send_action(struct buf *b, struct stream *st, const struct action *x)
 {
-	struct sent_action s = {.at = x->at, .kind = x->kind, .coll = x->coll, .flags = x->root ? SENT_ROOT : 0};
+	struct sent_action s = {.at = x->at, .kind = x->kind};
 	if (x->kind == ACTION_BEGIN) {
 		s.what = edge_hand_on(st, x->edge);
 	} else if (x->kind == ACTION_NEED) {
@@ -81,6 +81,8 @@ static void send_action(struct buf *b, struct stream *st, const struct action *x
 		s.flags = (uint8_t)((told.optional ? SENT_OPTIONAL : 0) | (told.level ? SENT_LEVEL : 0));
 		s.what = told.state == EDGE_OPEN ? told.key : told.edge;
 	} else {
+		s.coll = x->coll;
+		s.flags = x->root ? SENT_ROOT : 0;
 		s.what = (uint64_t)x->comm << 32 | x->channel;
 	}
 	put(b, &s, sizeof(s));
