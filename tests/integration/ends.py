@@ -62,7 +62,7 @@ class Hung:
 
     def wait_until_it_stands(self, run, began, resting):
         """How long it has stood, by the samples; and because of whom."""
-        self.cores, raised = [], []
+        self.cores, raised, first = [], [], None
         while time.monotonic() < began + TIMEOUT:
             time.sleep(0.2)
             raised = raised or list(agents_of(run))
@@ -76,7 +76,9 @@ class Hung:
                 since = [r['since_s'] or 0 for r in ranks if r['state'] == 'mpi']
                 if len(ranks) == RANKS and since and all(r['state'] in resting for r in ranks) and min(since) >= STOOD_S and \
                         (self.cores or 'useful' in resting):
-                    return CLOCK * min(since)
+                    first = said['sample'] if first is None else first
+                    if said['sample'] >= first + 2: # then all of them were in their calls at two samples
+                        return CLOCK * min(since)
         return None
 
 

@@ -11,7 +11,6 @@ import subprocess
 from trace import FLAVOURS, MPITRACE, PROGRAMS, TIMEOUT, Place, Step, Tests, until, words_of
 
 RANKS = 4
-SAMPLE_S = 0.2
 
 
 def line_of(name, text):
@@ -63,7 +62,7 @@ class Running:
     """A program under an agent of its own; at the end each rank is killed by its number."""
 
     def __init__(self, place, name, *words, **layout):
-        self.step, self.dir = Step(place, name, sample=str(SAMPLE_S), **layout), place.dir
+        self.step, self.dir = Step(place, name, sample='0.2', **layout), place.dir
         self.agent = self.step.attentive_agent()
         self.run = subprocess.Popen(['mpirun', '-n', str(RANKS), *words], env=self.step.env, cwd=place.dir, stdout=subprocess.DEVNULL,
                                     stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, start_new_session=True)
@@ -114,9 +113,16 @@ def hangs(t, place, program, what):
             code == 0 and look['ended'] and {r['state'] for r in look['ranks']} == {'ended'}, look)
 
 
-def all_stand(look):
-    """In their calls for some samples: of who has just come there it is not said yet that it cannot go on."""
-    return all(r['state'] != 'mpi' or r['since_s'] > 5 * SAMPLE_S for r in look['ranks'])
+class Standing:
+    """True from the second sample on after that in which it was asked first: who has just come to its call can still go on, as far as is
+    known, and the rest may hang because of fewer."""
+
+    def __init__(self):
+        self.since = None
+
+    def __call__(self, look):
+        self.since = look['sample'] if self.since is None else self.since
+        return look['sample'] >= self.since + 2
 
 
 def same_culprits(t, place, program, what):
@@ -125,8 +131,9 @@ def same_culprits(t, place, program, what):
     who = '%s, %s: ' % (place.flavour, what)
     run = Running(place, 'core-' + what, program, what, 'for ever')
     with run as out:
+        stand = Standing()
         _, look = until(lambda: (lambda x: x if x[1] and x[1]['deadlock'] and len(x[1]['deadlock'][0]['ranks']) == len(core + waiting) and
-                                 all_stand(x[1]) else None)(now(out))) or now(out)
+                                 stand(x[1]) else None)(now(out))) or now(out)
         found = look['deadlock'][0] if look['deadlock'] else {'core': [], 'ranks': [], 'why': ''}
         t.equal(who + 'live names the core', list(dict.fromkeys(m['rank'] for m in found['core'])), core)
         t.equal(who + 'and all who can never go on, the core first', found['ranks'], core + waiting)
