@@ -3,6 +3,7 @@
 
 #include "base/ask.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@ struct question {
 	const struct identity *who;
 };
 
-/* The first one: whatever else there is, log.txt has it. */
+/* The first one: whatever else there is, log.txt has it. That a library cannot be read, the task has said (task.c). */
 static void answer(const void *question, int to)
 {
 	const struct question *q = question;
@@ -27,7 +28,8 @@ static void answer(const void *question, int to)
 		_exit(1);
 	FILE *f = fdopen(q->fd, "r");
 	while (f != NULL && at == 0 && fgets(line, sizeof(line), f) != NULL)
-		sscanf(line, "%*d failed %n", &at);
+		if (strstr(line, strerror(EACCES)) == NULL)
+			sscanf(line, "%*d failed %n", &at);
 	line[strcspn(line, "\n")] = '\0';
 	if (at > 0)
 		dprintf(to, "%s", line + at);
