@@ -110,18 +110,6 @@ static int see_piece(void *context, struct stream *st, uint32_t i)
 	return x->inner->piece(x->inner->context, st, i);
 }
 
-static int see_lend(void *context, struct stream *st)
-{
-	struct alternation *x = context;
-	return x->inner->lend != NULL ? x->inner->lend(x->inner->context, st) : 0;
-}
-
-static int see_borrow(void *context, struct stream *st, uint32_t from, struct cursor *c)
-{
-	struct alternation *x = context;
-	return x->inner->borrow != NULL ? x->inner->borrow(x->inner->context, st, from, c) : 0;
-}
-
 static int see_send(void *context, struct stream *st, struct buf *out)
 {
 	struct alternation *x = context;
@@ -130,19 +118,20 @@ static int see_send(void *context, struct stream *st, struct buf *out)
 	put(out, &n, sizeof(n));
 	put(out, x->now.at, n * sizeof(*x->now.at));
 	x->now.n = 0;
-	return code == 0 && x->inner->send != NULL ? x->inner->send(x->inner->context, st, out) : code;
+	return code;
 }
 
 static int see_take(void *context, struct stream *st, uint32_t from, struct cursor *c)
 {
 	struct alternation *x = context;
 	uint64_t n;
+	(void)st, (void)from;
 	int code = get(c, &n, sizeof(n));
 	for (uint64_t i = 0; i < n && code == 0; i++) {
 		struct turn_message *m = vec_more(&x->now);
 		code = m == NULL ? -ENOMEM : get(c, m, sizeof(*m));
 	}
-	return code == 0 && x->inner->take != NULL ? x->inner->take(x->inner->context, st, from, c) : code;
+	return code;
 }
 
 struct stream_visitor alternation_watch(struct alternation *x, const struct step *s, const struct stream_visitor *inner)
@@ -156,10 +145,9 @@ struct stream_visitor alternation_watch(struct alternation *x, const struct step
 				       .n = inner->n,
 				       .piece = see_piece,
 				       .window = see_window,
-				       .lend = see_lend,
-				       .borrow = see_borrow,
 				       .send = see_send,
-				       .take = see_take};
+				       .take = see_take,
+				       .inner = inner};
 }
 
 double alternation_share(const struct alternation *x)

@@ -88,30 +88,6 @@ static int see_piece(void *context, struct stream *st, uint32_t i)
 	return x->inner->piece(x->inner->context, st, i);
 }
 
-static int see_lend(void *context, struct stream *st)
-{
-	struct periods *x = context;
-	return x->inner->lend != NULL ? x->inner->lend(x->inner->context, st) : 0;
-}
-
-static int see_borrow(void *context, struct stream *st, uint32_t from, struct cursor *c)
-{
-	struct periods *x = context;
-	return x->inner->borrow != NULL ? x->inner->borrow(x->inner->context, st, from, c) : 0;
-}
-
-static int see_send(void *context, struct stream *st, struct buf *out)
-{
-	struct periods *x = context;
-	return x->inner->send != NULL ? x->inner->send(x->inner->context, st, out) : 0;
-}
-
-static int see_take(void *context, struct stream *st, uint32_t from, struct cursor *c)
-{
-	struct periods *x = context;
-	return x->inner->take != NULL ? x->inner->take(x->inner->context, st, from, c) : 0;
-}
-
 int periods_watch(struct periods *x, const struct step *s, const struct stream_visitor *inner,
 		  struct stream_visitor *ret_visitor)
 {
@@ -131,10 +107,7 @@ int periods_watch(struct periods *x, const struct step *s, const struct stream_v
 					       .n = inner->n,
 					       .piece = see_piece,
 					       .window = see_window,
-					       .lend = see_lend,
-					       .borrow = see_borrow,
-					       .send = see_send,
-					       .take = see_take};
+					       .inner = inner};
 	return 0;
 }
 

@@ -148,8 +148,8 @@ static int bring(struct stream *st, const struct stream_visitor *v, bool whole, 
 	int64_t buffered = 0;
 	if (code == 0)
 		columns_send(st);
-	if (code == 0 && whole && v->lend != NULL)
-		code = v->lend(v->context, st);
+	for (const struct stream_visitor *i = v; i != NULL && code == 0 && whole; i = i->inner)
+		code = i->lend != NULL ? i->lend(i->context, st) : 0;
 	if (whole && st->cycles != NULL && cycles_any(st->cycles, st))
 		buffered = -1;
 	code = team_exchange(st, code, &buffered);
@@ -158,8 +158,9 @@ static int bring(struct stream *st, const struct stream_visitor *v, bool whole, 
 		st->team->rest[q] = cursor_over(st->team->in[q].data, st->team->in[q].len_bytes);
 	if (code == 0 && team_is_first(st))
 		code = columns_take(st);
-	for (uint32_t q = 0; q < st->team->peers->size && code == 0 && whole && v->borrow != NULL; q++)
-		code = v->borrow(v->context, st, q, &st->team->rest[q]);
+	for (uint32_t q = 0; q < st->team->peers->size && code == 0 && whole; q++)
+		for (const struct stream_visitor *i = v; i != NULL && code == 0; i = i->inner)
+			code = i->borrow != NULL ? i->borrow(i->context, st, q, &st->team->rest[q]) : 0;
 	return code;
 }
 
@@ -171,15 +172,16 @@ static int collect(struct stream *st, const struct stream_visitor *v, int code, 
 	if (code == 0 && !team_is_first(st) && st->first_shard < st->end_shard) {
 		if (cycles)
 			cycles_send(st->cycles, st, &t->out[0]);
-		code = v->send != NULL ? v->send(v->context, st, &t->out[0]) : 0;
+		for (const struct stream_visitor *i = v; i != NULL && code == 0; i = i->inner)
+			code = i->send != NULL ? i->send(i->context, st, &t->out[0]) : 0;
 	}
 	code = team_exchange(st, code, NULL);
 	for (uint32_t q = 1; q < t->peers->size && code == 0 && team_is_first(st); q++) {
 		struct cursor c = cursor_over(t->in[q].data, t->in[q].len_bytes);
 		bool some = cursor_left(&c) > 0;
 		code = cycles && some ? cycles_take(st->cycles, &c) : 0;
-		if (code == 0 && some && v->take != NULL)
-			code = v->take(v->context, st, q, &c);
+		for (const struct stream_visitor *i = v; i != NULL && code == 0 && some; i = i->inner)
+			code = i->take != NULL ? i->take(i->context, st, q, &c) : 0;
 	}
 	return code;
 }

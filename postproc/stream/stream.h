@@ -168,6 +168,8 @@ struct stream_visitor {
 	uint32_t n;
 	int (*piece)(void *context, struct stream *st, uint32_t i);
 	int (*window)(void *context, struct stream *st);
+	/* Whom this one looks on for, NULL: nobody. What goes between several processes is its own matter. */
+	const struct stream_visitor *inner;
 	/* Of several processes, NULL: nothing is to go between them. Before piece(): what another one's pieces need
 	 * goes there; before window(), which then is called at process 0 only: what is needed there. */
 	int (*lend)(void *context, struct stream *st);
