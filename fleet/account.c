@@ -31,6 +31,7 @@
 #define CLOCKS_DIFFER_S \
 	300.0 /* between a record's beginning and Slurm's: more is another run of a job that was requeued */
 
+#define SECONDS_ARE_WHOLE_S 1.0 /* sacct's */
 #define SETTLED_S 15.0 /* after the end of a step: slurmctld tells slurmdbd of jobs every few seconds */
 #define UNTOLD_S 120.0 /* then nothing more is told */
 
@@ -385,6 +386,14 @@ static const char *name_of(const struct account *a, const char *job)
 	return name;
 }
 
+/* A record cannot have been at work for longer than its step was there, whatever it says. */
+static void bound_elapsed(cJSON *record, const struct row *step)
+{
+	double span = time_at(step, RECORD_FIELD_end) - time_at(step, RECORD_FIELD_start) + SECONDS_ARE_WHOLE_S;
+	if (span < json_number(record, "elapsed_s"))
+		put(record, "elapsed_s", cJSON_CreateNumber(span));
+}
+
 /* Where users are hidden, what they called their job is, too. */
 static bool is_hidden(const char *user)
 {
@@ -411,6 +420,7 @@ enum account_fate account_join(const struct account *a, cJSON *record)
 				  text_at(fields[i].of == OF_STEP ? step : whole, (enum record_field)i));
 		else if (!is_hidden(user))
 			put_field(record, &fields[i], name_of(a, job));
+	bound_elapsed(record, step);
 	record_put_hours(record);
 	return ACCOUNT_JOINED;
 }

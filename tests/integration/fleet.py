@@ -4,6 +4,7 @@ Environment: MAKE_FLEET, MPITRACE."""
 import calendar
 import glob
 import json
+import math
 import os
 import random
 import resource
@@ -99,7 +100,8 @@ def account(t, place):
     made(place + '/accounts.ndjson', 4, '--nodes', '4', '--slow', '1')
     records = [json.loads(x) for x in lines(place + '/accounts.ndjson')]
     start = int(calendar.timegm(time.strptime(records[0]['start'], '%Y-%m-%dT%H:%M:%SZ')))
-    ended = str(start + 1000)
+    end = start + math.ceil(records[0]['elapsed_s'])
+    ended = str(end)
     job = {'JobIDRaw': '1', 'JobID': '12_3', 'Cluster': 'Synth', 'User': records[0]['user'], 'Account': 'proj', 'Partition': 'fat', 'QOS': 'long', 'Submit': str(start - 60),
            'Start': str(start - 5), 'End': 'Unknown', 'State': 'RUNNING', 'ExitCode': '0:0', 'NNodes': '3', 'AllocCPUS': '999', 'ReqMem': '1.50G',
            'JobName': 'a|b, "c"\n2\x1fSynth\x1fmallory'}
@@ -133,7 +135,7 @@ def account(t, place):
     got = ask(db, 'select * from job_list')[0]
     when = lambda s: time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(s))
     want = {'account': 'proj', 'partition': 'fat', 'qos': 'long', 'array_job_id': '12', 'array_task_id': 3, 'het_job_id': '', 'het_offset': None, 'submit': when(start - 60),
-            'start': when(start), 'end': when(start + 1000), 'state': 'CANCELLED', 'exit_code': 0, 'signal': 15, 'nodes': 2, 'tasks': 8, 'gpus': 4,
+            'start': when(start), 'end': when(end), 'state': 'CANCELLED', 'exit_code': 0, 'signal': 15, 'nodes': 2, 'tasks': 8, 'gpus': 4,
             'alloc_cpus': 2 * records[0]['ranks'], 'req_mem_bytes': 3 << 29, 'max_rss_bytes': 2048000, 'energy_j': 1234, 'user': records[0]['user']}
     t.equal('with every field', {k: got[k] for k in want}, want)
     t.check('core-hours are of its processors', abs(got['core_hours'] - 2 * records[0]['core_hours']) < 1e-3 * got['core_hours'] and got['idle_core_hours'] == got['core_hours'] / 2, got)

@@ -119,7 +119,7 @@ static void add_step_and_job(struct line step)
 {
 	step.id = step.id != NULL ? step.id : "7.0";
 	step.start = step.start > 0 ? step.start : 4000;
-	step.end = step.end > 0 ? step.end : 1000;
+	step.end = step.end > 0 ? step.end : 400; /* 3600 s later */
 	add(step);
 	add((struct line){.id = "7", .start = step.start + 10, .end = step.end - 5});
 }
@@ -338,7 +338,7 @@ static const struct {
 static const struct {
 	const char *name;
 	int ago;
-} expected_times[] = {{"start", 4000}, {"submit", 6000}, {"end", 1000}};
+} expected_times[] = {{"start", 4000}, {"submit", 6000}, {"end", 400}};
 
 static const struct line whole_step = {.id = "7.0",
 				       .account = "no",
@@ -349,7 +349,7 @@ static const struct line whole_step = {.id = "7.0",
 				       .qos = "no",
 				       .job_id = "1_1.0",
 				       .submit = 5000,
-				       .end = 1000,
+				       .end = 400,
 				       .exit_code = "3:9",
 				       .tasks = "8",
 				       .cpus = "16",
@@ -366,7 +366,7 @@ static const struct line whole_job = {.id = "7",
 				      .qos = "high",
 				      .job_id = "12_3",
 				      .submit = 6000,
-				      .end = 900,
+				      .end = 300,
 				      .exit_code = "5:5",
 				      .tasks = "5",
 				      .cpus = "5",
@@ -400,6 +400,15 @@ Test(fleet_account, each_field_is_of_the_step_or_of_its_job)
 	}
 	cr_expect_null(json_item(record, "het_job_id"));
 	cJSON_Delete(record);
+}
+
+Test(fleet_account, a_record_is_no_longer_than_its_step)
+{
+	struct line step = {.start = 4000, .end = 1000, .tasks = "4", .cpus = "8"};
+	cr_expect_eq(joined_number(step, "elapsed_s"), 3001);
+	cr_expect_float_eq(joined_number(step, "core_hours"), 8 * 3001 / 3600.0, 1e-4);
+	step.end = 300;
+	cr_expect_eq(joined_number(step, "elapsed_s"), 3600);
 }
 
 Test(fleet_account, a_part_of_a_heterogeneous_job_knows_the_whole)
