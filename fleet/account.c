@@ -32,8 +32,8 @@
 	300.0 /* between a record's beginning and Slurm's: more is another run of a job that was requeued */
 
 #define SECONDS_ARE_WHOLE_S 1.0 /* sacct's */
-#define SETTLED_S 15.0 /* after the end of a step: slurmctld tells slurmdbd of jobs every few seconds */
-#define UNTOLD_S 120.0 /* then nothing more is told */
+#define SETTLED_S 15.0		/* after the end of a step: slurmctld tells slurmdbd of jobs every few seconds */
+#define UNTOLD_S 120.0		/* then nothing more is told */
 
 /* ---- the table ---- */
 
