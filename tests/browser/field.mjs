@@ -223,6 +223,11 @@ async function testFieldSpace(browser, t) {
     await set(page, { azimuth: 35 });
     await t.settled(page);
     await t.shot(page, 'field-tube');
+    await set(page, { events: 'isend' });
+    await t.settled(page);
+    t.truth(/a tube has 3 corners or more; lines show fewer/.test(await note(page)), await note(page));
+    await set(page, { events: '' });
+    await t.settled(page);
   });
   await t.check(
     'a cloud has a point for each thread; a box selects its ranks in all views; clusters on request',

@@ -1,6 +1,6 @@
 // field_picture.ts - a field as a heat map, or as lines over its columns. In: the field, its scale, its places.  Out: a 2D canvas.
 import { css, hex, rankColor, viridis } from '../layout/color';
-import { LEVEL, bandOf, hasTime, inUnit, labelled, lineRows, shadeOf, valueAt } from '../layout/field';
+import { LEVEL, bandOf, hasTime, inUnit, labelled, lineRows, rowName, shadeOf, valueAt } from '../layout/field';
 import type { CellPlace, Frame, Scale } from '../layout/field';
 import { moment } from '../layout/format';
 import { tickStep, ticks } from '../layout/ticks';
@@ -29,14 +29,12 @@ function text(g: CanvasRenderingContext2D, words: string, x: number, y: number, 
   g.fillText(shown, x, y);
 }
 
-const shortName = (f: Field, row: number): string => f.rows[row]!.title.replace(/^ranks? /, '');
-
 function rowNames(g: CanvasRenderingContext2D, f: Field, { frame, theme }: Looks): void {
   g.fillStyle = theme.dim;
   g.textAlign = 'right';
   g.textBaseline = 'middle';
   for (const r of labelled(frame.y, 15))
-    text(g, shortName(f, r), frame.left - 8, (frame.y[r]! + frame.y[r + 1]!) / 2, frame.left - 14);
+    text(g, rowName(f.rows[r]!), frame.left - 8, (frame.y[r]! + frame.y[r + 1]!) / 2, frame.left - 14);
   if (f.rows[0]?.event !== NO_EVENT) return;
   g.save();
   g.translate(12, frame.top + frame.height / 2);

@@ -25,6 +25,9 @@ export interface Over {
   scale: Scale;
 }
 
+const SCALE_ROOM = 118; // on the right
+const NAME_HALF = 8; // of a name's height
+
 function line(o: Over, points: readonly Vec[], color: string, width = 1): void {
   const { g } = o;
   g.strokeStyle = color;
@@ -42,15 +45,16 @@ function line(o: Over, points: readonly Vec[], color: string, width = 1): void {
 /** A name with the ground of the page around it, so that it can be read over anything. */
 function name(o: Over, text: string, x: number, y: number, align: CanvasTextAlign, color = o.theme.dim): void {
   const { g } = o;
+  const whole = Math.min(y, o.height - NAME_HALF);
   g.font = FONT;
   g.textAlign = align;
   g.textBaseline = 'middle';
   g.strokeStyle = o.theme.paper;
   g.lineWidth = 3;
-  g.strokeText(text, x, y);
+  g.strokeText(text, x, whole);
   g.lineWidth = 1;
   g.fillStyle = color;
-  g.fillText(text, x, y);
+  g.fillText(text, x, whole);
 }
 
 /** Names along an edge that do not come nearer to each other than so many pixels. */
@@ -147,7 +151,7 @@ function drawFlags(o: Over, f: Field, flags: readonly Flag[]): void {
       const width = g.measureText(text(x)).width + 12;
       return { x: heads[i]!.x - width / 2, y: heads[i]!.y - 26, width, height: 18 };
     }),
-    o.width,
+    o.width - SCALE_ROOM,
     3,
   );
   flags.forEach((x, i) => {
@@ -211,7 +215,7 @@ export function overTerrain(o: Over, f: Field, flags: readonly Flag[], cell: Cel
 /** The colours of the values, at the right. */
 function scaleAt(o: Over, f: Field): void {
   o.g.font = FONT;
-  const frame = { left: 0, top: 12, width: o.width - 118, height: 170 };
+  const frame = { left: 0, top: 12, width: o.width - SCALE_ROOM, height: 170 };
   drawScale(o.g, f, { frame, theme: o.theme, scale: o.scale });
 }
 
@@ -328,7 +332,7 @@ export function overCloud(o: Over, names: CloudNames, picked: Vec | null): void 
   if (names.clusters === 0) {
     name(o, names.titles[3]!, o.width - 16, 200, 'right', o.theme.text);
     o.g.font = FONT;
-    const frame = { left: 0, top: 12, width: o.width - 118, height: 170 };
+    const frame = { left: 0, top: 12, width: o.width - SCALE_ROOM, height: 170 };
     return drawScale(o.g, names.fields[3]!, { frame, theme: o.theme, scale: names.scales[3]! });
   }
   for (let c = 0; c < names.clusters; c++) {

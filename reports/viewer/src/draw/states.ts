@@ -273,6 +273,10 @@ export const STATE_ORDER: Doing[] = [
   Doing.Unknown,
 ];
 
+/** Below a container: as much of it as there is room for. */
+const sumsWords = (waits: number, ranks: number): string[] =>
+  waits > 0 ? [`${count(waits)}/${count(ranks)} wait`, `${count(waits)} wait`] : [plural(ranks, 'rank'), count(ranks)];
+
 /** The sum of what is inside: a bar in the colours of what processes do, waiting from the bottom. */
 function paintBox(g: CanvasRenderingContext2D, p: Placed, box: Box, s: Scene): void {
   const { theme, snapshot } = s;
@@ -302,8 +306,8 @@ function paintBox(g: CanvasRenderingContext2D, p: Placed, box: Box, s: Scene): v
     g.font = `${small}px ${FAMILY}`;
     g.fillStyle = theme.dim;
     const waits = sums[Doing.Waits]!;
-    const text = waits > 0 ? `${count(waits)}/${count(box.ranks.length)} wait` : `${plural(box.ranks.length, 'rank')}`;
-    g.fillText(shortened(g, text, p.width * 0.98), p.x, y + size + small + 2);
+    const fits = sumsWords(waits, box.ranks.length).find((words) => g.measureText(words).width <= p.width * 0.98);
+    g.fillText(fits ?? '', p.x, y + size + small + 2);
   }
   g.globalAlpha = 1;
 }

@@ -68,7 +68,9 @@ export interface Frame {
   y: Float64Array; // of rows, and one more
 }
 
-const LEFT = 84;
+const LEFT = 84; // at least
+const AXIS = 28; // of it, the axis' own name and a gap
+const LETTER = 7;
 const TOP = 10;
 const RIGHT = 108; // the scale
 const FOOT = 34;
@@ -77,10 +79,16 @@ export const LEVEL = 130; // width of a column from which on they are level
 
 export const hasTime = (f: Field): boolean => f.query.axes !== 'rank-event';
 
-/** Room at the left: names of events need more. */
+/** Room at the left: names of events and of many ranks need more. */
 function leftOf(f: Field, width: number, hasRows: boolean): number {
-  return hasRows && f.query.axes === 'event-time' ? Math.min(260, width * 0.34) : LEFT;
+  if (!hasRows) return LEFT;
+  if (f.query.axes === 'event-time') return Math.min(260, width * 0.34);
+  const longest = f.rows.reduce((most, row) => Math.max(most, rowName(row).length), 0);
+  return Math.max(LEFT, AXIS + LETTER * longest);
 }
+
+/** What stands beside a row. */
+export const rowName = (row: { title: string }): string => row.title.replace(/^ranks? /, '');
 
 /** hasRows: rows have room and names, as in a heat map; else they are lines. */
 export function frameOf(

@@ -10,6 +10,7 @@ import type { Room, Solid } from './solid';
 import type { Vec } from './machine';
 
 export const SPOKES_MAX = 48; // rows that have a corner
+export const CORNERS_LEAST = 3; // with fewer there is no inside
 const LONG = 130;
 const RADIUS = 26;
 const CORE = 0.06; // of the radius, where the value is nothing or not known
@@ -55,7 +56,7 @@ export function tubeOf(f: Field, scale: Scale): Solid {
     const { row, column } = tubeCell(f, vertex);
     return !Number.isNaN(shadeOf(scale, fieldAt(f, row, column)));
   };
-  const faces = knownFaces(gridFaces(spokes, columns, spokes > 2), isKnown);
+  const faces = knownFaces(gridFaces(spokes, columns, spokes >= CORNERS_LEAST), isKnown);
   return { positions, colors, faces, normals: normalsOf(positions, faces), points: 0 };
 }
 

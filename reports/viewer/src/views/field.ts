@@ -5,6 +5,7 @@ import { paintHeat, paintLines } from '../draw/field_picture';
 import { cellBelow, frameOf, hasTime, inUnit, scaleOf } from '../layout/field';
 import type { CellPlace, Frame } from '../layout/field';
 import { count, exactMoment, plural } from '../layout/format';
+import { CORNERS_LEAST } from '../layout/tube';
 import { METRICS, NO_EVENT, fieldAt } from '../model/field';
 import type { Field } from '../model/field';
 import type { Sheet } from '../model/sheet';
@@ -59,7 +60,7 @@ class FieldView implements ViewInstance {
       brushed: (isIn) => this.brushed(isIn),
       key: (e) => this.key(e),
     });
-    host.append(this.controls.top, this.stage, this.solid.element, this.controls.bottom);
+    host.append(this.controls.top, this.controls.note, this.stage, this.solid.element, this.controls.bottom);
     this.canvas.addEventListener('pointerdown', (e) => this.down(e));
     this.canvas.addEventListener('pointermove', (e) => this.move(e));
     this.canvas.addEventListener('pointerup', (e) => this.up(e));
@@ -180,6 +181,8 @@ class FieldView implements ViewInstance {
       else parts.push(this.nothing(f));
       if (f.rows[0]?.event === NO_EVENT && f.threads > f.rows.length)
         parts.push(`${plural(f.threads, 'thread')} in ${plural(f.rows.length, 'row')}`);
+      if (this.state().draw === 'tube' && f.rows.length < CORNERS_LEAST)
+        parts.push(`a tube has ${CORNERS_LEAST} corners or more; lines show fewer`);
       if (f.left > 0) parts.push(`left out: ${plural(f.left, 'more event')}`);
       if (f.silent > 0) parts.push('hatched: no data, such as of a node without samples');
       if (f.read < f.of) parts.push(`reading, ${count(f.read)} of ${plural(f.of, 'sample')}`);

@@ -31,7 +31,7 @@ function numberBox(label: string, title: string, change: (value: number) => void
 export class FieldControls {
   readonly top: HTMLElement;
   readonly bottom: HTMLElement;
-  readonly note = h('span', { class: 'note', role: 'status' });
+  readonly note = h('p', { class: 'note', role: 'status' });
   private readonly puts: ((s: FieldState) => void)[] = [];
   private readonly metric = h('select', {
     'aria-label': 'Metric',
@@ -96,7 +96,6 @@ export class FieldControls {
       ...this.ofSpace(pick, tick, many),
       this.not('cloud', tick('largest first', 'Ranks in order of what is shown', 'byValue')),
       tick('only selected', 'Only the ranks that are selected', 'only'),
-      this.note,
     );
     const back = button('◂', 'Sample before (,)', () => this.step(-1));
     const on = button('▸', 'Next sample (.)', () => this.step(1));
