@@ -2,225 +2,152 @@
 #include "postproc/stream/rma.h"
 #include "postproc/stream/stream.h"
 
-/* ---- a shard ---- */
+/* What goes out of here, or what comes in: each function below is both, so that a member is named once. */
+struct passage {
+	struct buf *out; /* NULL: in */
+	struct cursor in;
+	int code;
+};
 
-#define PUT_ALL(b, v) (put(b, &(v)->n, sizeof((v)->n)), put(b, (v)->at, (v)->n * sizeof(*(v)->at)))
-#define GET_ALL(c, v) get_all(c, &(v)->at, &(v)->n, &(v)->cap, sizeof(*(v)->at))
-
-static int get_all(struct cursor *c, void *at, size_t *n, size_t *cap, size_t size)
+static void pass(struct passage *p, void *at, size_t size)
 {
-	size_t wanted, bytes;
-	void *to;
-	if (get(c, &wanted, sizeof(wanted)) < 0 || __builtin_mul_overflow(wanted, size, &bytes) ||
-	    bytes > cursor_left(c))
+	if (p->out != NULL)
+		put(p->out, at, size);
+	else if (p->code == 0)
+		p->code = get(&p->in, at, size);
+}
+
+#define PASS(p, x) pass(p, &(x), sizeof(x))
+#define PASS_MANY(p, at, n) pass(p, at, (n) * sizeof(*(at)))
+#define PASS_ALL(p, v) pass_all(p, &(v)->at, &(v)->n, &(v)->cap, sizeof(*(v)->at))
+
+static int make_room(const struct passage *p, void *at, size_t n, size_t *cap, size_t size)
+{
+	size_t bytes;
+	if (__builtin_mul_overflow(n, size, &bytes) || bytes > cursor_left(&p->in))
 		return -EBADMSG;
-	if (vec_grow(at, cap, wanted + 1, size) < 0)
-		return -ENOMEM;
+	return vec_grow(at, cap, n + 1, size) < 0 ? -ENOMEM : 0;
+}
+
+/* A vector; `at`: its pointer's address. */
+static void pass_all(struct passage *p, void *at, size_t *n, size_t *cap, size_t size)
+{
+	size_t wanted = *n;
+	void *to;
+	PASS(p, wanted);
+	if (p->out == NULL && p->code == 0)
+		p->code = make_room(p, at, wanted, cap, size);
+	if (p->code < 0)
+		return;
 	memcpy(&to, at, sizeof(to));
 	*n = wanted;
-	return get(c, to, bytes);
+	pass(p, to, wanted * size);
 }
 
-static void put_tally(struct buf *b, const struct tally *t, const struct step *s)
+/* ---- a shard ---- */
+
+static void pass_waits(struct passage *p, struct waits *w, uint32_t nranks)
 {
-	put(b, t, sizeof(*t));
-	put(b, t->spreads, s->comms.n * sizeof(*t->spreads));
-	put(b, t->arrivals, (s->sites.n + 1) * sizeof(*t->arrivals));
-	put(b, t->came_last, s->nranks * sizeof(*t->came_last));
-	PUT_ALL(b, &t->orphans);
-	PUT_ALL(b, &t->defects.rows);
-	PUT_ALL(b, &t->waits.rows);
-	put(b, t->waits.by_rank, s->nranks * sizeof(*t->waits.by_rank));
-	put(b, t->waits.caused, s->nranks * sizeof(*t->waits.caused));
+	PASS_ALL(p, &w->rows);
+	PASS_MANY(p, w->by_rank, nranks);
+	PASS_MANY(p, w->caused, nranks);
+	PASS(p, w->total_ns);
+	PASS(p, w->all_ns);
 }
 
-static int get_tally(struct cursor *c, struct tally *t, const struct step *s)
+static void pass_tally(struct passage *p, struct tally *t, const struct step *s)
 {
-	struct tally was;
-	int code = tally_begin(t, s);
-	if (code < 0)
-		return code;
-	memcpy(&was, t, sizeof(was));
-	if (get(c, t, sizeof(*t)) < 0) {
-		memcpy(t, &was, sizeof(was));
-		return -EBADMSG;
-	}
-	t->spreads = was.spreads;
-	t->arrivals = was.arrivals;
-	t->came_last = was.came_last;
-	memset(&t->orphans, 0, sizeof(t->orphans));
-	uint64_t left_out = t->defects.left_out;
-	t->defects = (struct defects){.left_out = left_out};
-	memset(&t->waits.rows, 0, sizeof(t->waits.rows));
-	t->waits.index = (struct index){0};
-	t->waits.by_rank = was.waits.by_rank;
-	t->waits.caused = was.waits.caused;
-	if (get(c, t->spreads, s->comms.n * sizeof(*t->spreads)) < 0 ||
-	    get(c, t->arrivals, (s->sites.n + 1) * sizeof(*t->arrivals)) < 0 ||
-	    get(c, t->came_last, s->nranks * sizeof(*t->came_last)) < 0)
-		return -EBADMSG;
-	code = GET_ALL(c, &t->orphans);
-	if (code == 0)
-		code = GET_ALL(c, &t->defects.rows);
-	if (code == 0)
-		code = GET_ALL(c, &t->waits.rows);
-	if (code == 0)
-		code = get(c, t->waits.by_rank, s->nranks * sizeof(*t->waits.by_rank));
-	return code == 0 ? get(c, t->waits.caused, s->nranks * sizeof(*t->waits.caused)) : code;
+	if (p->out == NULL && p->code == 0)
+		p->code = tally_begin(t, s);
+	if (p->code < 0)
+		return;
+	PASS(p, t->windows);
+	pass_waits(p, &t->waits, s->nranks);
+	PASS(p, t->waited);
+	PASS(p, t->sent_from_ns);
+	PASS(p, t->sent_to_ns);
+	PASS(p, t->transfers);
+	PASS(p, t->bytes);
+	PASS_MANY(p, t->spreads, s->comms.n);
+	PASS_MANY(p, t->arrivals, s->sites.n + 1);
+	PASS_MANY(p, t->came_last, s->nranks);
+	PASS_ALL(p, &t->orphans);
+	PASS_ALL(p, &t->defects.rows);
+	PASS(p, t->defects.left_out);
 }
 
-static void put_shard(struct buf *b, const struct shard *sh)
+static void pass_shard(struct passage *p, struct shard *sh)
 {
 	const struct step *s = sh->stream->step;
-	put(b, &sh->counts, sizeof(sh->counts));
-	put(b, &sh->unmatched, sizeof(sh->unmatched));
-	put(b, sh->unread, s->files.n * sizeof(*sh->unread));
-	put_tally(b, &sh->tally, s);
-}
-
-static int get_shard(struct cursor *c, struct shard *sh)
-{
-	const struct step *s = sh->stream->step;
-	if (get(c, &sh->counts, sizeof(sh->counts)) < 0 || get(c, &sh->unmatched, sizeof(sh->unmatched)) < 0 ||
-	    get(c, sh->unread, s->files.n * sizeof(*sh->unread)) < 0)
-		return -EBADMSG;
-	return get_tally(c, &sh->tally, s);
+	PASS(p, sh->counts);
+	PASS(p, sh->unmatched);
+	PASS_MANY(p, sh->unread, s->files.n);
+	pass_tally(p, &sh->tally, s);
 }
 
 /* ---- a rank: what its process, threads and signatures have of events ---- */
 
-struct told_rank {
-	uint64_t leaked;
-	uint32_t leak_site, bad_blocks, nthreads, nsigs;
-	int64_t first_ns, last_ns;
-	struct last_barrier last_barrier;
-	struct mpi_union in_mpi;
-	uint64_t calls_in[TIME_WINDOWS];
-};
-
-struct told_thread {
-	uint64_t events, apart, left_out, read, behind, not_written;
-	int64_t first_ns, last_ns, wait_ns;
-	uint32_t last_sig;
-	bool gap, not_taken;
-};
-
-struct told_sig {
-	uint64_t calls, ticks, parts, starts, started_bytes, came_bytes, came_calls;
-};
-
-static void put_rank(struct buf *b, const struct rank_stream *r, const struct process *p)
+static void pass_thread(struct passage *p, struct thread *t)
 {
-	struct told_rank told = {.leaked = r->leaked,
-				 .leak_site = r->leak_site,
-				 .bad_blocks = p->bad_blocks,
-				 .nthreads = (uint32_t)p->threads.n,
-				 .nsigs = (uint32_t)p->sigs.n,
-				 .first_ns = p->first_ns,
-				 .last_ns = p->last_ns,
-				 .last_barrier = p->last_barrier,
-				 .in_mpi = p->in_mpi};
-	if (p->calls_in != NULL)
-		memcpy(told.calls_in, p->calls_in, sizeof(told.calls_in));
-	put(b, &told, sizeof(told));
-	for (size_t i = 0; i < p->threads.n; i++) {
-		const struct thread *t = &p->threads.at[i];
-		struct told_thread x = {t->events,   t->apart,	 t->left_out, t->read,	   t->behind, t->not_written,
-					t->first_ns, t->last_ns, t->wait_ns,  t->last_sig, t->gap,    t->not_taken};
-		put(b, &x, sizeof(x));
-	}
-	for (size_t i = 0; i < p->sigs.n; i++) {
-		const struct sig *g = &p->sigs.at[i];
-		struct told_sig x = {g->calls,	       g->ticks,      g->parts,	    g->starts,
-				     g->started_bytes, g->came_bytes, g->came_calls};
-		put(b, &x, sizeof(x));
-	}
+	PASS(p, t->events);
+	PASS(p, t->apart);
+	PASS(p, t->left_out);
+	PASS(p, t->read);
+	PASS(p, t->behind);
+	PASS(p, t->not_written);
+	PASS(p, t->first_ns);
+	PASS(p, t->last_ns);
+	PASS(p, t->wait_ns);
+	PASS(p, t->last_sig);
+	PASS(p, t->gap);
+	PASS(p, t->not_taken);
 }
 
-static int get_threads(struct cursor *c, struct process *p)
+static void pass_sig(struct passage *p, struct sig *g)
 {
-	for (size_t i = 0; i < p->threads.n; i++) {
-		struct thread *t = &p->threads.at[i];
-		struct told_thread x;
-		if (get(c, &x, sizeof(x)) < 0)
-			return -EBADMSG;
-		t->events = x.events;
-		t->apart = x.apart;
-		t->left_out = x.left_out;
-		t->read = x.read;
-		t->behind = x.behind;
-		t->not_written = x.not_written;
-		t->first_ns = x.first_ns;
-		t->last_ns = x.last_ns;
-		t->wait_ns = x.wait_ns;
-		t->last_sig = x.last_sig;
-		t->gap = x.gap;
-		t->not_taken = x.not_taken;
-	}
-	return 0;
+	PASS(p, g->calls);
+	PASS(p, g->ticks);
+	PASS(p, g->parts);
+	PASS(p, g->starts);
+	PASS(p, g->started_bytes);
+	PASS(p, g->came_bytes);
+	PASS(p, g->came_calls);
 }
 
-static int get_sigs(struct cursor *c, struct process *p)
+static void pass_rank(struct passage *p, struct rank_stream *r, struct process *of)
 {
-	for (size_t i = 0; i < p->sigs.n; i++) {
-		struct sig *g = &p->sigs.at[i];
-		struct told_sig x;
-		if (get(c, &x, sizeof(x)) < 0)
-			return -EBADMSG;
-		g->calls = x.calls;
-		g->ticks = x.ticks;
-		g->parts = x.parts;
-		g->starts = x.starts;
-		g->started_bytes = x.started_bytes;
-		g->came_bytes = x.came_bytes;
-		g->came_calls = x.came_calls;
-	}
-	return 0;
-}
-
-static int get_rank(struct cursor *c, struct rank_stream *r, struct process *p)
-{
-	struct told_rank told;
-	if (get(c, &told, sizeof(told)) < 0 || told.nthreads != p->threads.n || told.nsigs != p->sigs.n)
-		return -EBADMSG;
-	r->leaked = told.leaked;
-	r->leak_site = told.leak_site;
-	p->bad_blocks = told.bad_blocks;
-	p->first_ns = told.first_ns;
-	p->last_ns = told.last_ns;
-	p->last_barrier = told.last_barrier;
-	p->in_mpi = told.in_mpi;
-	if (p->calls_in != NULL)
-		memcpy(p->calls_in, told.calls_in, sizeof(told.calls_in));
-	int code = get_threads(c, p);
-	return code == 0 ? get_sigs(c, p) : code;
+	size_t threads = of->threads.n, sigs = of->sigs.n;
+	PASS(p, threads);
+	PASS(p, sigs);
+	if (p->code == 0 && (threads != of->threads.n || sigs != of->sigs.n))
+		p->code = -EBADMSG;
+	PASS(p, r->leaked);
+	PASS(p, r->leak_site);
+	PASS(p, of->bad_blocks);
+	PASS(p, of->first_ns);
+	PASS(p, of->last_ns);
+	PASS(p, of->last_barrier);
+	PASS(p, of->in_mpi);
+	if (of->calls_in != NULL)
+		PASS_MANY(p, of->calls_in, TIME_WINDOWS);
+	for (size_t i = 0; i < of->threads.n; i++)
+		pass_thread(p, &of->threads.at[i]);
+	for (size_t i = 0; i < of->sigs.n; i++)
+		pass_sig(p, &of->sigs.at[i]);
 }
 
 /* ---- all of a process ---- */
 
-static void put_shards(struct stream *st)
+static int pass_process(struct stream *st, uint32_t process, struct passage *p)
 {
-	struct buf *b = &st->team->out[0];
-	for (uint32_t i = st->first_shard; i < st->end_shard; i++) {
-		const struct shard *sh = &st->shards[i];
-		put_shard(b, sh);
-		for (uint32_t r = sh->first_rank; r < sh->end_rank; r++)
-			if (st->step->ranks[r] != NULL)
-				put_rank(b, &st->ranks[r], st->step->ranks[r]);
-	}
-}
-
-static int get_shards(struct stream *st, uint32_t process, struct cursor *c)
-{
-	int code = 0;
-	for (uint32_t i = st->team->first_shard[process]; i < st->team->first_shard[process + 1] && code == 0; i++) {
+	for (uint32_t i = st->team->first_shard[process]; i < st->team->first_shard[process + 1]; i++) {
 		struct shard *sh = &st->shards[i];
-		code = get_shard(c, sh);
-		for (uint32_t r = sh->first_rank; r < sh->end_rank && code == 0; r++)
+		pass_shard(p, sh);
+		for (uint32_t r = sh->first_rank; r < sh->end_rank && p->code == 0; r++)
 			if (st->step->ranks[r] != NULL)
-				code = get_rank(c, &st->ranks[r], st->step->ranks[r]);
+				pass_rank(p, &st->ranks[r], st->step->ranks[r]);
 	}
-	return code;
+	return p->code;
 }
 
 static struct cursor from_process(const struct stream *st, uint32_t q)
@@ -233,12 +160,10 @@ int results_gather(struct stream *st, int code)
 	if (!team_shares(st))
 		return code;
 	if (code == 0 && !team_is_first(st))
-		put_shards(st);
+		code = pass_process(st, st->team->peers->rank, &(struct passage){.out = &st->team->out[0]});
 	code = team_exchange(st, code, NULL);
-	for (uint32_t q = 1; q < st->team->peers->size && code == 0 && team_is_first(st); q++) {
-		struct cursor c = from_process(st, q);
-		code = get_shards(st, q, &c);
-	}
+	for (uint32_t q = 1; q < st->team->peers->size && code == 0 && team_is_first(st); q++)
+		code = pass_process(st, q, &(struct passage){.in = from_process(st, q)});
 	return code;
 }
 
