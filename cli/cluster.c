@@ -37,11 +37,23 @@ bool cluster_is_first(void)
 	return rank == NULL || atoi(rank) == 0;
 }
 
+static void path_of(const char *mpi, char path[PATH_MAX + 64])
+{
+	library_path(path, PATH_MAX + 64, "postproc/cluster", "mpitrace-cluster-", mpi);
+}
+
+bool cluster_has(const char *mpi)
+{
+	char path[PATH_MAX + 64];
+	path_of(mpi, path);
+	return access(path, F_OK) == 0;
+}
+
 /* Its names go to all: MPI libraries load parts of their own that need them. */
 static void *load(const char *mpi, struct error *e)
 {
 	char path[PATH_MAX + 64];
-	library_path(path, sizeof(path), "postproc/cluster", "mpitrace-cluster-", mpi);
+	path_of(mpi, path);
 	if (access(path, F_OK) < 0) {
 		fail(e, -ENOENT, "--mpi: this mpitrace was built without %s: %s is not there", mpi, path);
 		return NULL;

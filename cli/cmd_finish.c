@@ -1,6 +1,7 @@
 /* cmd_finish.c - make a step's report once; started by the Slurm plugin, or by hand for a job that
  * has none. */
 #include "cli/cli.h"
+#include "cli/job_analysis.h"
 #include "cli/record_after.h"
 #include "cli/report_job.h"
 #include "collect/finish.h"
@@ -36,8 +37,9 @@ static int seconds(const char *name, const char *text, double *ret_value)
 	return -1;
 }
 
-static int analyze(const char *out)
+static int analyze(const struct finish *f)
 {
+	const char *out = f->out;
 	char mpix[PATH_MAX + 16], report[PATH_MAX + 16];
 	snprintf(mpix, sizeof(mpix), "%s/job.mpix", out);
 	snprintf(report, sizeof(report), "%s/report.html", out);
@@ -46,8 +48,17 @@ static int analyze(const char *out)
 	return code == EXIT_PARTIAL && !analyze_lost() ? EXIT_DONE : code; /* of a rank that died all is there */
 }
 
-static int totals(const char *out)
+static int analyze_by_job(const struct finish *f)
 {
+	char mpix[PATH_MAX + 16], report[PATH_MAX + 16];
+	snprintf(mpix, sizeof(mpix), "%s/job.mpix", f->out);
+	snprintf(report, sizeof(report), "%s/report.html", f->out);
+	return job_analysis(f->out, mpix, report, f->processes);
+}
+
+static int totals(const struct finish *f)
+{
+	const char *out = f->out;
 	char report[PATH_MAX + 16];
 	snprintf(report, sizeof(report), "%s/report.html", out);
 	char *argv[] = {"analyze", "--totals", (char *)out, "--report", report, NULL};
@@ -81,11 +92,15 @@ static void say_later(const struct finish *f)
 
 static int parse(int argc, char **argv, struct finish *f, bool *job_is_over, const char **policy)
 {
-	static const struct option options[] = {
-		{"nodes", required_argument, NULL, 'n'},  {"wait", required_argument, NULL, 'w'},
-		{"budget", required_argument, NULL, 'b'}, {"give-way", required_argument, NULL, 'g'},
-		{"queue", no_argument, NULL, 'q'},	  {"job-is-over", no_argument, NULL, 'o'},
-		{"policy", required_argument, NULL, 'p'}, {NULL, 0, NULL, 0}};
+	static const struct option options[] = {{"nodes", required_argument, NULL, 'n'},
+						{"wait", required_argument, NULL, 'w'},
+						{"budget", required_argument, NULL, 'b'},
+						{"give-way", required_argument, NULL, 'g'},
+						{"queue", no_argument, NULL, 'q'},
+						{"job-is-over", no_argument, NULL, 'o'},
+						{"policy", required_argument, NULL, 'p'},
+						{"processes", required_argument, NULL, 'P'},
+						{NULL, 0, NULL, 0}};
 	int c, code = -1;
 	optind = opterr = 0;
 	while (code < 0 && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -104,6 +119,8 @@ static int parse(int argc, char **argv, struct finish *f, bool *job_is_over, con
 			*job_is_over = f->unattended = true;
 		else if (c == 'p')
 			*policy = optarg;
+		else if (c == 'P')
+			code = number("processes", optarg, FINISH_PROCESSES_MAX, &f->processes);
 		else
 			code = usage_error("finish", "unknown option, or its value is missing");
 	}
@@ -116,7 +133,7 @@ static int parse(int argc, char **argv, struct finish *f, bool *job_is_over, con
 static int finish(int argc, char **argv)
 {
 	struct error e = {""};
-	struct finish f = {.analyze = analyze, .totals = totals};
+	struct finish f = {.analyze = analyze, .analyze_by_job = analyze_by_job, .totals = totals};
 	bool job_is_over = false;
 	const char *policy = NULL;
 	int code = parse(argc, argv, &f, &job_is_over, &policy);
@@ -147,4 +164,4 @@ static int finish(int argc, char **argv)
 
 const struct command cmd_finish = {"finish", finish, "make the report of a step, once all its traces are complete",
 				   "finish DIR [--nodes N] [--wait SECONDS] [--budget SECONDS] [--give-way SECONDS] "
-				   "[--queue] [--job-is-over] [--policy FILE]"};
+				   "[--queue] [--processes N] [--job-is-over] [--policy FILE]"};

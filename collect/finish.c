@@ -192,18 +192,19 @@ static bool wait_for_traces(const struct finish *f, int dir_fd, struct traces *t
 }
 
 /* The child: the analysis, its words in the log. Not another program: as it is nobody can look into it (base/become.h),
- * and a new one could be. */
-static void analyze(const struct finish *f, int (*work)(const char *out), int dir_fd)
+ * and a new one could be. But in a job of the user's nothing is to be hidden from them. */
+static void analyze(const struct finish *f, int (*work)(const struct finish *), int dir_fd)
 {
 	struct rlimit none = {0, 0};
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setrlimit(RLIMIT_CORE, &none);
-	become_confined(CONFINED_THREADS);
+	if (work != f->analyze_by_job)
+		become_confined(CONFINED_THREADS);
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), log = open_log(dir_fd), fd = log >= 0 ? log : null;
 	if (null >= 0 && dup2(null, 0) == 0 && dup2(fd, 1) == 1 && dup2(fd, 2) == 2) {
-		int code = work(f->out);
+		int code = work(f);
 		fflush(NULL);
 		_exit(code);
 	}
@@ -230,7 +231,7 @@ static void end_analysis(pid_t pid)
 }
 
 /* The analysis' exit code; -ETIME when its time was over, -EINTR when we were told to stop or a signal ended it. */
-static int run_analysis(const struct finish *f, int (*work)(const char *out), int dir_fd, double seconds)
+static int run_analysis(const struct finish *f, int (*work)(const struct finish *), int dir_fd, double seconds)
 {
 	int status;
 	double end = now_s() + (f->budget_s > 0 ? seconds : ANALYZE_SECONDS);
@@ -384,7 +385,9 @@ static int report(const struct finish *f, int dir_fd, const struct traces *t, bo
 		return FINISH_LATER;
 	}
 	double begin = now_s();
-	int code = run_analysis(f, f->analyze, dir_fd, f->budget_s);
+	int code = f->processes > 1 && f->budget_s == 0 ? run_analysis(f, f->analyze_by_job, dir_fd, 0) : -1;
+	if (code != 0 && code != EXIT_CODE_PARTIAL && !stopped)
+		code = run_analysis(f, f->analyze, dir_fd, f->budget_s);
 	return report_outcome(f, dir_fd, code, now_s() - begin, whole, page, e);
 }
 
@@ -480,7 +483,7 @@ static int queue(const struct finish *f, int dir_fd)
 {
 	char job[QUEUE_JOB_MAX];
 	struct error e;
-	if (queue_submit(f->out, job, &e) < 0) {
+	if (queue_submit(f->out, f->processes, job, &e) < 0) {
 		finish_log(dir_fd, "no job makes the report: %s", e.text);
 		return FINISH_LATER;
 	}

@@ -7,17 +7,23 @@
 
 #include <stdbool.h>
 
+#define FINISH_PROCESSES_MAX 32u /* more have nothing to do: shards of ranks, postproc/stream/team.h */
+
 struct finish {
 	const char *out; /* the step's output directory */
-	int (*analyze)(
-		const char *out); /* all traces in it, into job.mpix and report.html there; an exit code of cli/cli.h */
-	int (*totals)(const char *out); /* likewise, but only a report.html, from totals: quick, however many events */
-	unsigned nodes;			/* how many traces to expect, 0 = unknown */
-	unsigned wait_s;		/* for traces that are not complete, and for another finisher */
-	double give_way_s; /* somebody else is expected to do it: begin when there is no report after so long */
-	bool unattended;   /* nobody waits for it */
-	bool queue;	   /* one that is left for later becomes a job */
-	double budget_s;   /* for the whole analysis: one that would take longer is left for later; 0: no bound */
+	/* All traces in it, into job.mpix and report.html there; an exit code of cli/cli.h. */
+	int (*analyze)(const struct finish *f);
+	/* The same by `processes` of the job around us, if they are 2 or more; -1: alone. Starts other programs. */
+	int (*analyze_by_job)(const struct finish *f);
+	/* Likewise, but only a report.html, from totals: quick, however many events. */
+	int (*totals)(const struct finish *f);
+	unsigned nodes;	    /* how many traces to expect, 0 = unknown */
+	unsigned wait_s;    /* for traces that are not complete, and for another finisher */
+	double give_way_s;  /* somebody else is expected to do it: begin when there is no report after so long */
+	bool unattended;    /* nobody waits for it */
+	bool queue;	    /* one that is left for later becomes a job */
+	unsigned processes; /* of the job around us, or the one that is queued, that analyse; 0, 1: ourselves alone */
+	double budget_s;    /* for the whole analysis: one that would take longer is left for later; 0: no bound */
 };
 
 enum finish_result {

@@ -20,18 +20,19 @@
 #define AGAIN_MS 250 /* before the first question more; each doubles it */
 #define AGAIN_MS_MAX 2000
 #define SBATCH_MS 3000		/* for the controller to answer */
-#define ANALYSIS_MEM "--mem=1G" /* 256 ranks need a third of it (docs/PERFORMANCE.md) */
+#define ANALYSIS_MEM "1G"	/* a process: 256 ranks need a third of it (docs/PERFORMANCE.md) */
 #define STATES_MAX (256u << 10) /* bytes of scontrol: a heterogeneous job has 128 parts (its MAX_HET_JOB_COMPS) */
 #define WAIT_FOR_OTHERS "60"	/* a finisher that is at it just now */
 
-static int make_script(char *ret_script, size_t cap_bytes)
+static int make_script(unsigned processes, char *ret_script, size_t cap_bytes)
 {
 	char self[PATH_MAX];
 	path_self(self, sizeof(self));
 	if (self[0] == '\0' || strchr(self, '\'') != NULL)
 		return -ENOENT;
-	return (size_t)snprintf(ret_script, cap_bytes, "--wrap=exec '%s' finish \"$PWD\" --wait " WAIT_FOR_OTHERS,
-				self) < cap_bytes
+	return (size_t)snprintf(ret_script, cap_bytes,
+				"--wrap=exec '%s' finish \"$PWD\" --wait " WAIT_FOR_OTHERS " --processes %u", self,
+				processes) < cap_bytes
 		       ? 0
 		       : -ENAMETOOLONG;
 }
@@ -93,21 +94,23 @@ int queue_ask(const char *const *argv, char *ret_text, size_t cap_bytes)
 }
 
 /* The job around us says where its user may run; everything else is that of a new job. */
-int queue_submit(const char *out, char ret_job[QUEUE_JOB_MAX], struct error *e)
+int queue_submit(const char *out, unsigned processes, char ret_job[QUEUE_JOB_MAX], struct error *e)
 {
-	char script[PATH_MAX + 128], text[256] = "", real[PATH_MAX], place[PATH_MAX + 16], partition[300], account[300];
+	char script[PATH_MAX + 128], text[256] = "", real[PATH_MAX], place[PATH_MAX + 16], partition[300], account[300],
+				     tasks[32];
 	const char *argv[16] = {"sbatch",
 				"--parsable",
 				"--export=NONE",
 				"--mpitrace=off",
-				"--ntasks=1",
-				ANALYSIS_MEM,
+				tasks,
+				processes > 1 ? "--mem-per-cpu=" ANALYSIS_MEM : "--mem=" ANALYSIS_MEM,
 				"--job-name=mpitrace-finish",
 				"--output=/dev/null"};
 	int n = 8;
 	if (realpath(out, real) == NULL)
 		return fail(e, -errno, "%s: %s", out, strerror(errno));
-	int rc = make_script(script, sizeof(script));
+	int rc = make_script(processes, script, sizeof(script));
+	snprintf(tasks, sizeof(tasks), "--ntasks=%u", processes > 1 ? processes : 1);
 	if (rc < 0)
 		return fail(e, rc, "the place of mpitrace cannot be put into a script");
 	snprintf(place, sizeof(place), "--chdir=%s", real);

@@ -120,6 +120,7 @@ static void choose_site(const struct policy_decision *d, struct request *r)
 			 (unsigned long long)policy_number(d, POLICY_PAGE_BYTES));
 	if (!is_built_in(d, POLICY_FINISH))
 		policy_choice(d, POLICY_FINISH, r->site.finish);
+	r->site.finish_processes = (unsigned)policy_number(d, POLICY_FINISH_PROCESSES);
 	if (!is_users(d, r, REQUEST_GAVE_REPORT) && !is_built_in(d, POLICY_REPORT))
 		r->report = (enum request_report)policy_number(d, POLICY_REPORT);
 }

@@ -52,6 +52,7 @@ struct request_site {
 	char refusal[512];		 /* why nothing can be recorded all the same; "" = it can */
 	char page[24];			 /* bytes of a report that carries its trace; "" = not said */
 	char finish[16];		 /* leave, queue or sweep; "" = not said */
+	unsigned finish_processes;	 /* of a job that makes a report; 0, 1: one */
 	unsigned redact;		 /* enum policy_redact */
 	char account[64], partition[64]; /* of the job, as the prolog knew them; "" = not known */
 	uint64_t max_budget_bytes;	 /* of a rank; 0 = no cap */

@@ -34,8 +34,9 @@
 
 static struct {
 	bool own_allocation;
-	bool wanted; /* the report, when the step has ended */
-	bool queue;  /* the site wants long analyses to be jobs */
+	bool wanted;	    /* the report, when the step has ended */
+	bool queue;	    /* the site wants long analyses to be jobs */
+	unsigned processes; /* of such a job */
 	bool quiet, hides_hosts;
 	bool has_place; /* when it began; else its first node has told so */
 	uint32_t nnodes;
@@ -100,6 +101,7 @@ void submit_step_known(spank_t sp, const struct request *r, bool asked)
 	local.quiet = r->quiet;
 	local.hides_hosts = (r->site.redact & POLICY_REDACT_HOSTS) != 0;
 	local.queue = strcmp(r->site.finish, "queue") == 0;
+	local.processes = r->site.finish_processes;
 	local.has_place =
 		known && (asked || local.wanted) && place_check(NULL, local.out, false, &(struct error){""}) == 0;
 	if (!local.wanted || !sl_number(sp, S_JOB_NNODES, &local.nnodes))
@@ -128,15 +130,19 @@ static void forget_loader(void)
 /* A group of its own: srun is told by the terminal that somebody wants to end, and tells us. */
 static void run_finisher(const struct config *c, double budget_s, int failed_fd)
 {
-	char program[PATH_MAX + 16], nodes[16], budget[32], wait[32];
+	char program[PATH_MAX + 16], nodes[16], processes[16], budget[32], wait[32];
 	snprintf(program, sizeof(program), "%s/mpitrace", c->bindir);
 	snprintf(nodes, sizeof(nodes), "%u", nodes_of_step());
 	snprintf(budget, sizeof(budget), "%.1f", budget_s);
 	snprintf(wait, sizeof(wait), "%.0f", budget_s < WAIT_SECONDS ? budget_s + 0.49 : WAIT_SECONDS);
-	char *argv[11] = {program, "finish", local.out, "--wait", wait, "--budget", budget};
+	char *argv[13] = {program, "finish", local.out, "--wait", wait, "--budget", budget};
 	int n = 7;
-	if (local.queue)
+	snprintf(processes, sizeof(processes), "%u", local.processes);
+	if (local.queue) {
 		argv[n++] = "--queue";
+		argv[n++] = "--processes";
+		argv[n++] = processes;
+	}
 	if (local.nnodes > 0) {
 		argv[n++] = "--nodes";
 		argv[n++] = nodes;

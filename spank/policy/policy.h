@@ -35,6 +35,7 @@
 	X(REPORT_SECONDS,  report_seconds,  TIME,    "",                        "0",      true,  CERTAIN, "time that making the report may take, 0 = as plugstack.conf has it") \
 	X(PAGE_BYTES,      page_bytes,      SIZE,    "",                        "5000000", true, CERTAIN, "bytes of a report with viewer and trace in it, at most 5,000,000; of a larger trace it has a part; 0 = it has none") \
 	X(FINISH,          finish,          CHOICE,  "leave|queue|sweep",       "sweep",  true,  CERTAIN, "where a long analysis goes: nowhere, into a job, to the sweeper") \
+	X(FINISH_PROCESSES, finish_processes, COUNT, "32",                    "1",      true,  CERTAIN,  "processes of such a job that share the analysis, by MPI") \
 	X(OUTPUT,          output,          OUTPUT,  "",                        "",       true,  CERTAIN, "pattern of the directory of the results") \
 	X(DIRECTORY,       directory,       PATH,    "",                        "",       false, CERTAIN, "central directory: without `output`, results go to `<directory>/%u/mpitrace-%j`") \
 	X(RETENTION,       retention,       TIME,    "",                        "0",      false, CERTAIN, "age at which results in the central directory may be removed, 0 = never") \

@@ -130,8 +130,8 @@ who_hides_what_they_have_is_bounded_all_the_same() {
 }
 
 # The analysis of what it records takes longer than it may.
-with_long_analysis() { # FINISH
-	printf '[defaults]\nfinish = %s\n' "$1" | policy_is
+with_long_analysis() { # FINISH [PROCESSES]
+	printf '[defaults]\nfinish = %s\nfinish_processes = %s\n' "$1" "${2:-1}" | policy_is
 	with_plugin_arguments "policy=$POLICY report_seconds=1" as_user srun -w n1 -n1 --mpitrace "$SELF" 60 "$LONG_CALLS" >/dev/null || fails "srun: $?"
 	local rc=$?
 	no_policy
@@ -139,8 +139,18 @@ with_long_analysis() { # FINISH
 }
 
 a_long_analysis_becomes_a_job_where_the_site_says_so() {
+	becomes_a_job
+}
+
+# By whatever this Slurm and the MPI here have in common.
+a_long_analysis_is_shared_by_the_processes_of_a_job() {
+	becomes_a_job 3 || return
+	contains "$(step_dir 0)/log.txt" "analysed by srun --ntasks 3 --mpi=" || fails "$(cat "$(step_dir 0)/log.txt")"
+}
+
+becomes_a_job() { # [PROCESSES]
 	local job
-	with_long_analysis queue || return
+	with_long_analysis queue "${1:-1}" || return
 	job=$(sed -n 's/.* job \([0-9]*\) makes the report$/\1/p' "$(step_dir 0)/log.txt")
 	same "jobs that make it" 1 "$(wc -w <<<"$job")" || fails "$(cat "$(step_dir 0)/log.txt")" || return
 	eventually "its end" is_over "$job" || return

@@ -293,16 +293,16 @@ Test(traces, holes_in_place_of_what_ran_untraced_come_to_an_end, .timeout = 60)
 
 /* ---- an analysis that the kernel does not let go ---- */
 
-static int end_at_once(const char *out)
+static int end_at_once(const struct finish *f)
 {
-	(void)out;
+	(void)f;
 	return 0;
 }
 
-static int hang(const char *out)
+static int hang(const struct finish *f)
 {
 	char path[PATH_MAX];
-	snprintf(path, sizeof(path), "%s/hangs", out);
+	snprintf(path, sizeof(path), "%s/hangs", f->out);
 	close(open(path, O_WRONLY | O_CREAT, 0600));
 	for (;;)
 		pause();

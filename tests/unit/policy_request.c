@@ -124,10 +124,11 @@ Test(policy_request, who_makes_the_report_is_the_sites_if_it_says_so)
 
 Test(policy_request, what_the_agent_needs_is_handed_on)
 {
-	get("redact=paths\nfile_mode=0600\nfinish=queue\npage_bytes=1M", "on", false, false);
+	get("redact=paths\nfile_mode=0600\nfinish=queue\nfinish_processes=4\npage_bytes=1M", "on", false, false);
 	cr_assert_eq(r.site.redact, POLICY_REDACT_PATHS);
 	cr_assert_eq(r.site.umask, REQUEST_UMASK_GIVEN | 0077);
 	cr_assert_str_eq(r.site.finish, "queue");
+	cr_assert_eq(r.site.finish_processes, 4);
 	cr_assert_str_eq(r.site.page, "1048576");
 	get("", "on", false, false);
 	cr_assert(r.site.redact == 0 && r.site.umask == 0 && r.site.finish[0] == '\0' && r.site.page[0] == '\0');

@@ -127,7 +127,7 @@ Test(queue, who_prints_more_than_there_is_room_for_is_not_believed)
 static int submit(const char *out, char job[QUEUE_JOB_MAX], struct error *e)
 {
 	e->text[0] = '\0';
-	return queue_submit(out, job, e);
+	return queue_submit(out, 1, job, e);
 }
 
 static bool has_word(const char *word)
@@ -152,7 +152,8 @@ Test(queue, a_job_runs_where_its_results_are_and_is_not_traced_itself)
 	cr_expect_null(strstr(left("words"), "--account="));
 	const char *wrap = strstr(left("words"), "[--wrap=exec '");
 	cr_assert_not_null(wrap);
-	cr_expect_not_null(strstr(wrap, "' finish \"$PWD\" --wait 60]"), "%s", wrap);
+	cr_expect_not_null(strstr(wrap, "' finish \"$PWD\" --wait 60 --processes 1]"), "%s", wrap);
+	cr_expect(has_word("--ntasks=1") && has_word("--mem=1G"));
 	cr_expect_null(strstr(wrap, "results"), "no name of the user's is in its script");
 }
 
@@ -166,6 +167,16 @@ Test(queue, a_job_goes_where_the_job_around_us_may_run)
 	cr_expect_eq(submit(place, job, &e), 0);
 	cr_expect_str_eq(job, "12");
 	cr_expect(has_word("--partition=long") && has_word("--account=physics"));
+}
+
+Test(queue, a_job_has_a_task_for_each_process)
+{
+	char job[QUEUE_JOB_MAX];
+	struct error e;
+	command("sbatch", PRINTS_ITS_WORDS "echo 12");
+	cr_expect_eq(queue_submit(place, 3, job, &e), 0);
+	cr_expect(has_word("--ntasks=3") && has_word("--mem-per-cpu=1G"));
+	cr_expect_not_null(strstr(left("words"), " --processes 3]"));
 }
 
 Test(queue, a_job_that_is_not_taken_is_an_error_that_says_so)
