@@ -228,3 +228,17 @@ int mpix_each_event(struct mpix_file *f, uint32_t rank, int64_t from_ns, int64_t
 	vec_done(&q.next);
 	return rc;
 }
+
+int mpix_tick_ns(struct mpix_file *f, uint32_t lane, double *ret_ns, struct error *e)
+{
+	const struct mpix_knots *clock;
+	int rc = mpix_cache_begin(f, e);
+	if (rc == 0 && (f->super.version == 1 || lane >= f->lanes.n))
+		rc = fail(e, -EINVAL, "%s: no clock of lane %u", f->path, lane);
+	if (rc == 0)
+		rc = mpix_clock_get(f, lane, &clock, e);
+	if (rc < 0)
+		return rc;
+	*ret_ns = mpix_knots_tick_ns(clock);
+	return 0;
+}

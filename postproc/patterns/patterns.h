@@ -55,7 +55,10 @@ struct shape {
 /* patterns/grid.c */
 void shape_find_grid(struct shape *s);
 /* Is there traffic from src to dst? */
-bool shape_has(const struct shape *s, uint32_t src, uint32_t dst);
+static inline bool shape_has(const struct shape *s, uint32_t src, uint32_t dst)
+{
+	return links_have(s->links, s->nlinks, src, dst);
+}
 
 /* Pattern, and in which kinds of traffic it is looked for. */
 #define PATTERNS(ROW) \

@@ -17,11 +17,6 @@ static const struct {
 
 #define NPATTERNS (sizeof(patterns) / sizeof(patterns[0]))
 
-bool shape_has(const struct shape *s, uint32_t src, uint32_t dst)
-{
-	return links_have(s->links, s->nlinks, src, dst);
-}
-
 /* A message without bytes still says who talks to whom: it weighs one. */
 static void add_link(struct shape *s, const struct link *c)
 {
