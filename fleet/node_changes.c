@@ -1,6 +1,6 @@
 /* node_changes.c - what is left of each node's jobs when all is fitted, in the order in which they began; and where
  * that changes (fleet/nodes.h). */
-#include "fleet/node_fit.h"
+#include "fleet/node_changes.h"
 
 #include "base/sort.h"
 

@@ -11,7 +11,7 @@
  * interval is by how programs differ. */
 #pragma once
 
-#include "fleet/node_fit.h"
+#include "fleet/node_changes.h"
 
 /* Of nodes that are slow for some programs only: programs, others, and with them effect, low, high, jobs, since when.
  * p[]: of each node that is not suspected, that two programs find it slow by chance; NAN: nothing is known of that. 0
