@@ -1,8 +1,10 @@
-/* export_parts.h - what the files share that write an .mpix while events pass: export.c, which packs, and
- * export_lend.c, for groups of ranks that are in several processes. */
+/* export_parts.h - what the files share that write an .mpix while events pass: export.c packs what export_gather.c
+ * gathers, and export_lend.c brings what ranks in other processes have. */
 #pragma once
 
 #include "postproc/export.h"
+
+#define EXPORT_TIME_ZERO (1ull << 40) /* of clocks in nanoseconds, so that times before zero are ticks too */
 
 /* What one group of ranks has of the window at hand, while one thread packs it. */
 struct gathered {
@@ -38,7 +40,7 @@ struct export
 	struct error error;
 };
 
-/* ---- export.c ---- */
+/* ---- export_gather.c ---- */
 
 /* The ranks of a group, from the first to before the end. */
 uint32_t export_first_rank(uint32_t group);
@@ -48,6 +50,11 @@ int export_gather(struct export *x, struct stream *st, uint32_t number, struct g
 /* Room for one group at a time, NULL without memory; and back. */
 struct gathered *export_room(struct export *x);
 void export_give_room(struct export *x, struct gathered *g);
+void export_free_room(struct gathered *g);
+/* Lists that grew have moved: point into them when no more comes. */
+void export_set_pointers(struct gathered *g);
+/* Where a window of the stream begins, ns. */
+int64_t export_window_start(const struct stream *st, uint32_t window);
 
 /* ---- export_lend.c ---- */
 
