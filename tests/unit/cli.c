@@ -10,6 +10,7 @@
 #include "cli/show_text.h"
 
 #include <criterion/criterion.h>
+#include <elf.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -248,6 +249,19 @@ static size_t copy_of_own(const char *name, size_t less)
 	return n;
 }
 
+/* An ELF file that says it has n of them, behind its end. */
+static void set_sections(const char *name, uint16_t n)
+{
+	Elf64_Ehdr head;
+	FILE *f = fopen(below(name), "r+");
+	cr_assert(f != NULL && fread(&head, sizeof(head), 1, f) == 1);
+	head.e_shnum = n;
+	head.e_shoff = n > 0 ? UINT64_MAX / 2 : 0;
+	rewind(f);
+	cr_assert_eq(fwrite(&head, sizeof(head), 1, f), 1);
+	fclose(f);
+}
+
 Test(programs, a_file_that_is_cut_empty_or_something_else_is_called_that)
 {
 	char head[64] = "\177ELF";
@@ -260,6 +274,11 @@ Test(programs, a_file_that_is_cut_empty_or_something_else_is_called_that)
 	put("other", head, sizeof(head));
 	cr_expect_null(program_wrong(below("whole")), "%s", program_wrong(below("whole")));
 	cr_expect_null(program_wrong(below("script")));
+	set_sections("whole", 0);
+	cr_expect_null(program_wrong(below("whole")), "without names of sections it runs: %s",
+		       program_wrong(below("whole")));
+	set_sections("whole", 1);
+	cr_expect_str_eq(program_wrong(below("whole")), "is truncated: its headers describe more than the file holds");
 	cr_expect_str_eq(program_wrong(below("cut")), "is truncated: its headers describe more than the file holds");
 	cr_expect_not_null(program_wrong(below("short")));
 	cr_expect_str_eq(program_wrong(below("empty")), "is empty");
@@ -308,6 +327,10 @@ Test(programs, the_first_directory_that_keeps_users_out_is_named)
 	cr_expect(path_hinders(below("link"), PATH_READ, &h), "also behind a link");
 	cr_expect(path_hinders(below("b"), PATH_READ, &h));
 	cr_expect_not_null(strstr(h.what, "is not there"), "%s", h.what);
+	h.some = true;
+	cr_expect(path_hinders(below("b"), PATH_READ, &h));
+	cr_expect_not(h.some, "nobody has what is not there");
+	cr_expect_str_eq(h.next, "", "and no mode mends it");
 }
 
 Test(programs, what_others_could_exchange_is_named)
@@ -349,7 +372,9 @@ Test(programs, the_plugin_is_found_with_its_arguments)
 	cr_expect_str_eq(p.config.spool, "/var/x");
 	cr_expect_eq(p.config.report_seconds, 9);
 	cr_expect_eq(p.wrong.level, VERDICT_OK, "%s", p.wrong.what);
-	cr_expect_not(p.before_pyxis);
+	cr_expect_not(p.before_pyxis || p.spool_by_host);
+	cr_expect(stack_of("optional /opt/mpitrace.so spool=/var/%n report_seconds=9\n").spool_by_host);
+	cr_expect_not(stack_of("optional /opt/mpitrace.so report_seconds=9 libdir=/opt/%n\n").spool_by_host);
 }
 
 Test(programs, what_is_wrong_with_it_is_said_with_file_and_line)
@@ -374,6 +399,10 @@ Test(programs, what_is_wrong_with_it_is_said_with_file_and_line)
 		cr_expect_not_null(strstr(p.wrong.what, cases[i].said), "case %zu: %s", i, p.wrong.what);
 	}
 	cr_expect_eq(stack_of("include none.d/*.conf\n").wrong.level, VERDICT_OK, "a pattern may match nothing");
+	cr_assert_eq(mkdir(below("more.d"), 0755), 0);
+	struct plugstack p = stack_of("include more.d\n");
+	cr_expect_eq(p.wrong.level, VERDICT_BAD);
+	cr_expect_not_null(strstr(p.wrong.what, "more.d is not a regular file"), "%s", p.wrong.what);
 }
 
 Test(programs, the_worst_of_what_is_wrong_stays)

@@ -214,6 +214,7 @@ Test(commands, show_lists_events_of_a_rank_and_a_span)
 	cr_expect_eq(mpitrace("show a.mpix --events"), 0);
 	says("MPI_Send");
 	says("MPI_Recv");
+	cr_expect_null(strstr(said, "calls]"), "each event is one: %s", said);
 	cr_expect_eq(mpitrace("show a.mpix --events --rank 1"), 0);
 	says("MPI_Recv");
 	cr_expect_null(strstr(said, "MPI_Send"), "%s", said);
@@ -250,6 +251,8 @@ Test(commands, diff_compares_files_or_groups_of_them)
 	cr_expect_eq(mpitrace("diff a.mpix b.mpix -- c.mpix a.mpix"), 0, "%s", said);
 	cr_expect_eq(mpitrace("diff a.mpix b.mpix --html d.html"), 0, "%s", said);
 	cr_expect_eq(mpitrace("--version >/dev/null; grep -c '</html>' d.html"), 0, "%s", said);
+	cr_expect_eq(mpitrace("diff a.mpix b.mpix c.mpix"), 2, "%s", said);
+	says("3 runs on 2 ranks each: put -- between the runs before and after the change");
 	cr_expect_eq(mpitrace("diff a.mpix none.mpix"), 3, "%s", said);
 	says("none.mpix");
 }
@@ -302,6 +305,8 @@ Test(commands, a_step_is_finished_whole_unless_something_of_it_was_lost)
 	cr_expect_eq(mpitrace("finish step-0 --wait 86401"), 2);
 	cr_expect_eq(mpitrace("finish step-0 --budget 1e7"), 2);
 	says("--budget takes seconds, not \"1e7\"");
+	cr_expect_eq(mpitrace("finish step-0 --processes 33"), 2);
+	says("--processes takes a number from 0 to 32, not \"33\"");
 }
 
 /* Rank 1 waits 510 us three times for 0, which has computed. */
