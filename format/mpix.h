@@ -400,6 +400,9 @@ struct mpix_cell_counts {
 struct mpix_cell_counts mpix_cell_count(const struct mpix_file *f, uint32_t group, uint32_t window);
 /* When a window begins; the last one ends behind everything. INT64_MAX: nothing begins in it. */
 int64_t mpix_window_start(const struct mpix_file *f, uint32_t window);
+/* Decoded calls of cells that may be asked for again are kept up to so many bytes, instead of 256 MiB. 0, or -ENOMEM
+ * with text. */
+int mpix_keep(struct mpix_file *f, size_t bytes, struct error *e);
 /* Call visit for every event that starts in a cell, lane by lane, each in order. Wait states are not added: wait_ns is
  * 0, and bytes lack what mpix_cell_waits() tells as MPIX_CAME_BYTES. */
 int mpix_cell_events(struct mpix_file *f, uint32_t group, uint32_t window,

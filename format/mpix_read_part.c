@@ -23,7 +23,8 @@ struct mpix_part_cache {
 	} found[FOUND];
 	struct mpix_group_sigs *sigs;
 	uint32_t ngroups;
-	size_t part_bytes, sig_bytes;
+	size_t part_bytes, part_bytes_max, sig_bytes;
+	struct mpix_part_data *spare; /* what forgotten ones leave: memory that is new costs as much as decoding */
 	uint64_t now;
 	struct mpic_events events;
 	struct mpix_memory memory;
@@ -424,6 +425,7 @@ int mpix_cache_begin(struct mpix_file *f, struct error *e)
 	const struct mpix_entry *first = mpix_find_kind(f, MPIX_EVENTS, &c->n);
 	c->first = first != NULL ? (uint32_t)(first - f->entries) : 0;
 	c->parts = calloc((size_t)c->n + 1, sizeof(struct mpix_part_data *));
+	c->part_bytes_max = CACHE_BYTES_MAX;
 	c->ngroups = (f->info.ranks - 1) / f->shape.group_ranks + 1;
 	c->sigs = calloc(c->ngroups, sizeof(*c->sigs));
 	f->clocks = calloc(f->info.nclocks, sizeof(*f->clocks));
@@ -432,14 +434,23 @@ int mpix_cache_begin(struct mpix_file *f, struct error *e)
 		       : fail(e, -ENOMEM, "%s: out of memory", f->path);
 }
 
+int mpix_keep(struct mpix_file *f, size_t bytes, struct error *e)
+{
+	int rc = mpix_cache_begin(f, e);
+	if (rc == 0)
+		f->cache->part_bytes_max = bytes;
+	return rc;
+}
+
 static int load(struct mpix_file *f, const struct mpix_entry *x, struct mpix_part_data **ret_part, struct error *e)
 {
 	struct mpix_part_cache *c = f->cache;
 	struct error inner = {{0}};
 	uint8_t *raw;
-	struct mpix_part_data *part = calloc(1, sizeof(*part));
+	struct mpix_part_data *part = c->spare != NULL ? c->spare : calloc(1, sizeof(*part));
+	c->spare = part != NULL ? part->next : NULL;
 	if (part == NULL || vec_grow(&c->loaded, &c->cap_loaded, c->nloaded + 1, sizeof(*c->loaded)) < 0) {
-		free(part);
+		part_free(part);
 		return fail(e, -ENOMEM, "%s: out of memory", f->path);
 	}
 	part->entry = x;
@@ -491,6 +502,14 @@ int mpix_part_get(struct mpix_file *f, uint32_t group, uint32_t window, const st
 	return 0;
 }
 
+static void make_spare(struct mpix_part_cache *c, struct mpix_part_data *p)
+{
+	c->part_bytes -= bytes_of(p);
+	p->nevents = p->nruns = p->ncarried = p->nextras = p->nnumbers = 0;
+	p->next = c->spare;
+	c->spare = p;
+}
+
 /* Parts that were not asked for since the `used`-th question. */
 static void forget_parts(struct mpix_part_cache *c, uint64_t used)
 {
@@ -501,8 +520,7 @@ static void forget_parts(struct mpix_part_cache *c, uint64_t used)
 			c->loaded[kept++] = c->loaded[i];
 			continue;
 		}
-		c->part_bytes -= bytes_of(*slot);
-		part_free(*slot);
+		make_spare(c, *slot);
 		*slot = NULL;
 	}
 	c->nloaded = kept;
@@ -520,7 +538,7 @@ static uint64_t oldest_use(const struct mpix_part_cache *c)
 void mpix_cache_trim(struct mpix_file *f)
 {
 	struct mpix_part_cache *c = f->cache;
-	while (c->nloaded > 0 && c->part_bytes > CACHE_BYTES_MAX) {
+	while (c->nloaded > 0 && c->part_bytes > c->part_bytes_max) {
 		uint64_t oldest = oldest_use(c);
 		forget_parts(c, oldest + (c->now - oldest) / 2);
 	}
@@ -551,6 +569,8 @@ void mpix_cache_done(struct mpix_file *f)
 		forget_parts(c, c->now);
 	for (uint32_t g = 0; c->sigs != NULL && g < c->ngroups; g++)
 		forget_sigs(&c->sigs[g]);
+	for (struct mpix_part_data *p; (p = c->spare) != NULL; part_free(p))
+		c->spare = p->next;
 	free(c->parts);
 	free(c->loaded);
 	free(c->sigs);

@@ -98,6 +98,7 @@ struct mpix_part_data {
 	bool numbers_apart;
 	const struct mpix_group_sigs *sigs;
 	uint64_t used;
+	struct mpix_part_data *next; /* of spare ones */
 };
 
 /* Signatures of s->group, from the bytes of their chunk; s->first has room for group_ranks + 1. -EBADMSG, -ENOMEM. */

@@ -221,25 +221,21 @@ static void leave_undone(const struct interval *v, double undone, float *gaps)
 		}
 }
 
-float *change_gaps(const struct interval *v, const struct replay_change *change)
+int change_gaps(const struct interval *v, const struct replay_change *change, float *ret_gaps)
 {
-	float *gaps = malloc((v->n + 1u) * sizeof(*gaps));
-	int code = gaps == NULL ? -ENOMEM : 0;
-	for (uint32_t k = 0; k < v->ntracks && code == 0; k++)
+	int code = 0;
+	for (uint32_t k = 0; k < v->ntracks; k++)
 		for (uint32_t i = 0; i < v->tracks[k].n; i++)
-			gaps[v->tracks[k].first + i] = (float)gap_before(v, &v->tracks[k], i);
-	if (code == 0 && change->without_states != 0)
-		code = without(v, change, gaps);
+			ret_gaps[v->tracks[k].first + i] = (float)gap_before(v, &v->tracks[k], i);
+	if (change->without_states != 0)
+		code = without(v, change, ret_gaps);
 	for (uint32_t i = 0; i < change->nfactors && code == 0; i++)
-		multiply(v, &change->factors[i], gaps);
+		multiply(v, &change->factors[i], ret_gaps);
 	if (code == 0)
-		multiply_all(v, change, gaps);
+		multiply_all(v, change, ret_gaps);
 	if (code == 0 && change->balance)
-		code = balance(v, gaps);
+		code = balance(v, ret_gaps);
 	if (code == 0 && change->undone > 0)
-		leave_undone(v, change->undone, gaps);
-	if (code == 0)
-		return gaps;
-	free(gaps);
-	return NULL;
+		leave_undone(v, change->undone, ret_gaps);
+	return code;
 }

@@ -10,6 +10,7 @@
 #define SEEN_MIN 8u	       /* before a median tells something */
 #define LARGE_BYTES_BIN 15u    /* from 16 KiB on bandwidth tells, below it latency */
 #define MOVED_IN_CALL 0.5      /* of what a message takes: whose receiver is in the call for less had it before */
+#define CALLS_AHEAD 40u	       /* of which memory is asked for before they are come to */
 #define LATENCY_DEFAULT_NS 1e3 /* where no transfer was seen: a message in a node */
 
 struct seen {
@@ -34,10 +35,21 @@ static const struct need *last_message(const struct interval *v, uint32_t event)
 	return last != NULL && last->kind == NEED_MESSAGE ? last : NULL;
 }
 
+/* Is there a message of which enough was not seen yet? */
+static bool is_wanted(const struct seen *s, const struct interval *v, uint32_t event)
+{
+	for (uint32_t i = v->needs_of[event]; i < v->needs_of[event + 1]; i++) {
+		const struct need *x = &v->needs.at[i];
+		if (x->kind == NEED_MESSAGE && s->ns[x->distance][size_bin(x->bytes)].n < SEEN_MAX)
+			return true;
+	}
+	return false;
+}
+
 static int see_interval(struct seen *s, const struct interval *v)
 {
 	for (uint32_t i = 0; i < v->n; i++) {
-		const struct need *x = last_message(v, i);
+		const struct need *x = is_wanted(s, v, i) ? last_message(v, i) : NULL;
 		if (x == NULL)
 			continue;
 		const struct event *send = &v->events[x->of], *done = &v->events[i];
@@ -134,13 +146,6 @@ static void tests_that_waited(struct interval *v, uint32_t i, int64_t from_ns)
 		v->spent_ns[at - 1] = 0;
 }
 
-static unsigned row_of(const struct event *x)
-{
-	if ((x->flags & EVENT_BLOCKS) != 0)
-		return x->gathering + 1u;
-	return x->distance != NO_DISTANCE ? GATHER_TO_ROOT + 2u : 0;
-}
-
 static void spend(struct interval *v, struct model *m, uint32_t i)
 {
 	struct event *x = &v->events[i];
@@ -165,10 +170,25 @@ static void spend(struct interval *v, struct model *m, uint32_t i)
 	m->large |= size_bin(x->bytes) >= LARGE_BYTES_BIN;
 }
 
-double model_spent_ns(const struct model *m, const struct event *x, bool waits)
+static void find_means(struct model *m)
 {
-	const struct spent *sum = &m->spent[row_of(x)][size_bin(x->bytes)][waits];
-	return sum->calls > 0 ? sum->ns / (double)sum->calls : NAN;
+	struct spent *all = &m->spent[0][0][0];
+	for (size_t i = 0; i < sizeof(m->spent) / sizeof(*all); i++)
+		all[i].mean = all[i].calls > 0 ? all[i].ns / (double)all[i].calls : NAN;
+}
+
+/* Memory of what calls need, before they are come to. */
+static uint32_t ask_needs(const struct interval *v, uint32_t from, uint32_t event)
+{
+	uint32_t end = event + CALLS_AHEAD < v->n ? v->needs_of[event + CALLS_AHEAD] : from;
+	for (; from < end; from++) {
+		const struct need *x = &v->needs.at[from];
+		if (x->kind == NEED_MEETING)
+			__builtin_prefetch(&v->meetings.at[x->of]);
+		else
+			__builtin_prefetch(&v->events[x->of]);
+	}
+	return from;
 }
 
 static void seen_done(struct seen *s)
@@ -197,13 +217,16 @@ int model_fit(struct replay *r)
 		v->spent_ns = calloc(v->n + 1u, sizeof(*v->spent_ns));
 		if (v->spent_ns == NULL)
 			code = -ENOMEM;
-		for (uint32_t k = 0; k < v->n && code == 0; k++)
+		for (uint32_t k = 0, asked = 0; k < v->n && code == 0; k++) {
+			asked = ask_needs(v, asked, k);
 			spend(v, &r->model, k);
+		}
 		for (uint32_t k = 0; k < v->n && code == 0; k++)
 			r->polls_ns += (v->events[k].flags & EVENT_POLLS) != 0 ? (double)v->spent_ns[k] : 0;
 		for (uint32_t t = 0; t < v->ntracks && code == 0; t++)
 			r->tracks_ns += track_ns(v, &v->tracks[t]);
 	}
+	find_means(&r->model);
 	if (s != NULL)
 		seen_done(s);
 	return code;

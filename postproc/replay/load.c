@@ -5,12 +5,18 @@
 
 #include <stdlib.h>
 
-#define LATER_WINDOWS 2u /* in which messages of an interval's last window may become complete */
+#define CELLS_BYTES (32u << 20) /* of a window: messages whose sends do not say their bytes ask for it once more */
+#define LATER_WINDOWS 2u	/* in which messages of an interval's last window may become complete */
 
 struct held_send {
 	uint32_t sent, recv;
 	uint64_t bytes;
 	bool synchronous;
+};
+
+struct late_receivers { /* by who waited */
+	struct blame *at;
+	size_t n, cap;
 };
 
 struct loading {
@@ -156,18 +162,9 @@ static int take_event(void *context, const struct mpix_event *ev)
 	return vec_push(&t->events, x);
 }
 
-static int load_events(struct loading *l, struct error *e)
-{
-	int code = 0;
-	for (uint32_t w = l->v->first_window; w < l->v->end_window && code == 0; w++)
-		for (uint32_t g = 0; g < mpix_groups(l->f) && code == 0; g++)
-			code = mpix_cell_events(l->f, g, w, take_event, l, e);
-	return code;
-}
-
 /* A run begins with the end of MPI_Init and ends with the start of MPI_Finalize; of an interval all lanes begin with
  * its window. What is outside of it goes. */
-static void cut_to_region(struct interval *v, struct track *t)
+static void cut_to_region(struct track *t)
 {
 	uint32_t from = 0;
 	t->begin_ns = t->events.n > 0 ? t->events.at[0].start_ns : 0;
@@ -182,31 +179,62 @@ static void cut_to_region(struct interval *v, struct track *t)
 			t->events.n = i + 1;
 		}
 	}
-	t->first = from; /* of its own events, until all stand in a row */
+	t->first = from; /* of its own events, until they stand in the row */
 	t->n = (uint32_t)t->events.n - from;
-	v->n += t->n;
 }
 
-static int line_up(struct interval *v)
+/* Behind those of the tracks before. */
+static int line_up(struct interval *v, struct track *t)
 {
-	uint32_t at = 0;
-	v->n = 0;
-	for (uint32_t i = 0; i < v->ntracks; i++)
-		cut_to_region(v, &v->tracks[i]);
-	v->events = malloc((v->n + 1u) * sizeof(*v->events));
-	if (v->events == NULL)
+	cut_to_region(t);
+	if (vec_grow(&v->events, &v->cap, (size_t)v->n + t->n + 1, sizeof(*v->events)) < 0)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < v->ntracks; i++) {
-		struct track *t = &v->tracks[i];
-		if (t->n > 0)
-			memcpy(v->events + at, t->events.at + t->first, t->n * sizeof(*v->events));
-		for (size_t k = 0; k < t->windows.n; k++)
-			t->windows.at[k].first = at + t->windows.at[k].first - t->first; /* may wrap: see event_at() */
-		vec_done(&t->events);
-		t->first = at;
-		at += t->n;
-	}
+	if (t->n > 0)
+		memcpy(v->events + v->n, t->events.at + t->first, t->n * sizeof(*v->events));
+	for (size_t k = 0; k < t->windows.n; k++)
+		t->windows.at[k].first = v->n + t->windows.at[k].first - t->first; /* may wrap: see event_at() */
+	t->first = v->n;
+	v->n += t->n;
 	return 0;
+}
+
+/* Memory of what tracks of a group have read is for those of the next. */
+static void hand_on(struct track *t, uint32_t n, uint32_t nnext)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct track *next = &t[n + i];
+		t[i].events.n = 0;
+		if (i < nnext)
+			memcpy(&next->events, &t[i].events, sizeof(next->events));
+		else
+			vec_done(&t[i].events);
+		memset(&t[i].events, 0, sizeof(t[i].events));
+	}
+}
+
+static uint32_t lanes_of(const struct mpix_file *f, uint32_t group, uint32_t *ret_first)
+{
+	uint32_t first = 0, end = 0;
+	mpix_group_ranks(f, group, &first, &end);
+	*ret_first = mpix_first_lane(f, first);
+	return mpix_first_lane(f, end) - *ret_first;
+}
+
+/* Group by group, so that events are copied while caches have them. */
+static int load_events(struct loading *l, struct error *e)
+{
+	struct interval *v = l->v;
+	uint32_t groups = mpix_groups(l->f), first, next;
+	int code = 0;
+	for (uint32_t g = 0; g < groups && code == 0; g++) {
+		uint32_t n = lanes_of(l->f, g, &first);
+		for (uint32_t w = v->first_window; w < v->end_window && code == 0; w++)
+			code = mpix_cell_events(l->f, g, w, take_event, l, e);
+		for (uint32_t i = first; i < first + n && code == 0; i++)
+			code = line_up(v, &v->tracks[i]);
+		hand_on(&v->tracks[first], n, g + 1 < groups ? lanes_of(l->f, g + 1, &next) : 0);
+	}
+	return code;
 }
 
 /* Where the event at a position stands, or NO_EVENT. */
@@ -245,13 +273,6 @@ static void enter_meetings(struct interval *v)
 }
 
 /* ---- what events need ---- */
-
-int interval_need(struct interval *v, struct need x)
-{
-	if (x.kind != NEED_MEETING)
-		v->events[x.of].flags |= EVENT_NEEDED;
-	return vec_push(&v->needs, x);
-}
 
 static int need_meeting(struct interval *v, uint32_t event, const struct event *part)
 {
@@ -374,37 +395,56 @@ static int by_bytes(const void *a, const void *b)
 	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-static int by_waiter(const void *a, const void *b)
+static bool are_in_order(const struct loading *l)
 {
-	const struct blame *x = a, *y = b;
-	return (x->event > y->event) - (x->event < y->event);
+	for (size_t i = 1; i < l->held.n; i++)
+		if (l->held.at[i - 1].bytes > l->held.at[i].bytes)
+			return false;
+	return true;
 }
 
 /* Was the send seen to wait for its receive? */
-static bool was_seen(const struct interval *v, const struct held_send *h)
+static bool was_seen(const struct late_receivers *late, const struct held_send *h)
 {
-	size_t at = search_first(0, v->blames.n, k, v->blames.at[k].event < h->sent);
-	for (; at < v->blames.n && v->blames.at[at].event == h->sent; at++)
-		if (v->blames.at[at].state == LATE_RECEIVER && v->blames.at[at].causer == h->recv)
+	size_t at = search_first(0, late->n, k, late->at[k].event < h->sent);
+	for (; at < late->n && late->at[at].event == h->sent; at++)
+		if (late->at[at].causer == h->recv)
 			return true;
 	return false;
+}
+
+/* From which size on some were; UINT64_MAX: none was. */
+static int size_of_waiting(const struct loading *l, uint64_t *ret_bytes)
+{
+	const struct interval *v = l->v;
+	struct late_receivers late = {0};
+	int code = 0;
+	*ret_bytes = UINT64_MAX;
+	for (size_t i = 0; i < v->blames.n && code == 0; i++)
+		if (v->blames.at[i].state == LATE_RECEIVER)
+			code = vec_push(&late, v->blames.at[i]);
+	for (size_t i = 0; i < l->held.n && late.n > 0; i++)
+		if (l->held.at[i].bytes < *ret_bytes && was_seen(&late, &l->held.at[i]))
+			*ret_bytes = l->held.at[i].bytes;
+	vec_done(&late);
+	return code;
 }
 
 /* Sends of a size at which some were seen to wait for their receive always need it. */
 static int need_receives(struct loading *l)
 {
 	struct interval *v = l->v;
-	uint64_t from = UINT64_MAX;
+	uint64_t from;
 	size_t n = 0;
-	vec_sort(&v->blames, by_waiter);
-	for (size_t i = 0; i < l->held.n; i++)
-		if (l->held.at[i].bytes < from && was_seen(v, &l->held.at[i]))
-			from = l->held.at[i].bytes;
+	if (interval_sort_by_event(v->blames.at, v->blames.n, sizeof(*v->blames.at)) < 0 ||
+	    size_of_waiting(l, &from) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < l->held.n; i++)
 		if (l->held.at[i].bytes >= from || l->held.at[i].synchronous)
 			l->held.at[n++] = l->held.at[i];
 	l->held.n = n;
-	vec_sort(&l->held, by_bytes);
+	if (!are_in_order(l)) /* mostly all are of one size */
+		vec_sort(&l->held, by_bytes);
 	int code = 0;
 	for (size_t i = 0; i < n && code == 0; i++)
 		code = interval_need(v, (struct need){l->held.at[i].sent, l->held.at[i].recv, .kind = NEED_START});
@@ -422,32 +462,6 @@ static int need_causers(struct interval *v)
 			code = interval_need(v, (struct need){b->event, b->causer, .kind = NEED_START});
 	}
 	return code;
-}
-
-/* By event; those of one stay as they are. v->needs_of: where those of each event begin. */
-int interval_sort_needs(struct interval *v)
-{
-	size_t n = v->needs.n;
-	struct need *sorted = malloc((n + 1) * sizeof(*sorted));
-	free(v->needs_of);
-	v->needs_of = calloc(v->n + 2u, sizeof(*v->needs_of));
-	if (sorted == NULL || v->needs_of == NULL) {
-		free(sorted);
-		return -ENOMEM;
-	}
-	uint32_t *next = v->needs_of + 1; /* of each event, which is where the one after it begins at last */
-	for (size_t i = 0; i < n; i++)
-		next[v->needs.at[i].event]++;
-	for (uint32_t i = 0, first = 0, count; i < v->n; i++, first += count) {
-		count = next[i];
-		next[i] = first;
-	}
-	for (size_t i = 0; i < n; i++)
-		sorted[next[v->needs.at[i].event]++] = v->needs.at[i];
-	free(v->needs.at);
-	v->needs.at = sorted;
-	v->needs.cap = n + 1;
-	return 0;
 }
 
 static int load_needs(struct loading *l, struct error *e)
@@ -511,9 +525,9 @@ int interval_load(struct mpix_file *f, struct interval *v, struct error *e)
 	struct loading l = {.f = f, .v = v, .e = e};
 	int code = prepare(&l);
 	if (code == 0)
-		code = load_events(&l, e);
+		code = mpix_keep(f, CELLS_BYTES, e);
 	if (code == 0)
-		code = line_up(v);
+		code = load_events(&l, e);
 	if (code == 0) {
 		enter_meetings(v);
 		find_ends(v);

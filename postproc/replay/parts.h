@@ -110,7 +110,7 @@ struct model {
 	/* Sums of what calls took beyond what they needed; row 0: of what completes messages, the last of what sends.
 	 * Whoever waited also takes until it notices that it need not any more. */
 	struct spent {
-		double ns;
+		double ns, mean; /* mean: NaN of none */
 		uint64_t calls;
 	} spent[GATHER_TO_ROOT + 3][SIZE_BINS][2];
 };
@@ -121,9 +121,11 @@ struct interval {
 	uint32_t ntracks;
 	uint32_t first_window, end_window;
 	struct event *events;
+	size_t cap; /* of events */
 	uint32_t n;
 	VEC(struct need) needs; /* by event, ascending; needs_of[e] to needs_of[e + 1] */
 	uint32_t *needs_of;
+	size_t sorted; /* of needs */
 	VEC(struct meeting) meetings;
 	struct index meeting_index;
 	VEC(struct blame) blames;
@@ -160,13 +162,21 @@ struct replay {
 		struct lengths x;
 	} sites[SITES_KNOWN];
 	uint32_t nsites;
+	struct walk_room { /* for one interval at a time: memory that is new costs as much as a walk over it */
+		float *gaps;
+		double (*started)[WAYS];
+		size_t cap_gaps, cap_started;
+	} room;
 };
 
 /* load.c: the events, needs, meetings and blames of windows [first, end). */
 int interval_load(struct mpix_file *f, struct interval *v, struct error *e);
 void interval_done(struct interval *v);
-int interval_sort_needs(struct interval *v);
+/* needs.c: one more; all by event, those of one as they are; and other things of size bytes that begin with the event
+ * they are of, likewise. 0 or -ENOMEM. */
 int interval_need(struct interval *v, struct need x);
+int interval_sort_needs(struct interval *v);
+int interval_sort_by_event(void *at, size_t n, size_t size);
 /* completions.c: what calls that complete collectives need beside the others' starts; when needs are sorted, in which
  * order; and the first that all ranks take part in and need of each other, NULL: none. */
 int need_completions(struct interval *v);
@@ -177,10 +187,8 @@ bool blames_completion(const struct interval *v, const struct blame *b); /* and 
 int need_progress(struct interval *v);
 /* fit.c: what transfers take, from all intervals; then what of each call lies beyond what it needed. */
 int model_fit(struct replay *r);
-/* What a call of this kind and size takes beyond what it needed, on the mean; NaN: there was none. */
-double model_spent_ns(const struct model *m, const struct event *x, bool waits);
-/* change.c: computing before each event with the change, of v->n; the caller frees. NULL without memory. */
-float *change_gaps(const struct interval *v, const struct replay_change *change);
+/* change.c: computing before each event with the change; there is room for v->n. 0 or -ENOMEM. */
+int change_gaps(const struct interval *v, const struct replay_change *change, float *ret_gaps);
 /* nonblocking.c: the interval with change->nonblocking, and of how many calls that changes when they are completed,
  * which is added; the caller is done with it. 0 or -ENOMEM. */
 int interval_nonblocking(const struct interval *v, const struct replay_change *change, struct interval *ret_v,
@@ -188,6 +196,7 @@ int interval_nonblocking(const struct interval *v, const struct replay_change *c
 /* walk.c: how long the interval takes either way, ns; given-up calls are added. 0 or -ENOMEM. */
 struct walk_how {
 	const float *gaps;
+	double (*started)[WAYS]; /* room for v->n */
 	const struct replay_change *change;
 	const struct model *model;
 	bool one_node;
@@ -203,6 +212,19 @@ static inline unsigned size_bin(uint64_t bytes)
 static inline uint32_t track_of(const struct interval *v, uint32_t event)
 {
 	return (uint32_t)search_first(0, v->ntracks, k, v->tracks[k].first + v->tracks[k].n <= event);
+}
+
+static inline unsigned row_of(const struct event *x)
+{
+	if ((x->flags & EVENT_BLOCKS) != 0)
+		return x->gathering + 1u;
+	return x->distance != NO_DISTANCE ? GATHER_TO_ROOT + 2u : 0;
+}
+
+/* What a call of this kind and size takes beyond what it needed, on the mean; NaN: there was none. */
+static inline double model_spent_ns(const struct model *m, const struct event *x, bool waits)
+{
+	return m->spent[row_of(x)][size_bin(x->bytes)][waits].mean;
 }
 
 /* Computing recorded before event i of a track, ns. */

@@ -6,12 +6,6 @@
 #include "postproc/replay/moves.h"
 #include "postproc/replay/parts.h"
 
-static int by_event(const void *a, const void *b)
-{
-	const struct partner *x = a, *y = b;
-	return (x->event > y->event) - (x->event < y->event);
-}
-
 /* What the event needed had all begun. */
 static int64_t began_ns(const struct interval *v, uint32_t event)
 {
@@ -81,7 +75,8 @@ static int add_leaves(struct interval *v)
 int need_progress(struct interval *v)
 {
 	int code = add_leaves(v);
-	vec_sort(&v->partners, by_event);
+	if (code == 0)
+		code = interval_sort_by_event(v->partners.at, v->partners.n, sizeof(*v->partners.at));
 	for (size_t i = 0, n; i < v->partners.n && code == 0; i += n) {
 		for (n = 1; i + n < v->partners.n && v->partners.at[i + n].event == v->partners.at[i].event;)
 			n++;

@@ -136,25 +136,35 @@ void replay_destroy(struct replay *r)
 {
 	for (uint32_t i = 0; r != NULL && r->intervals != NULL && i < r->nintervals; i++)
 		interval_done(&r->intervals[i]);
-	if (r != NULL)
+	if (r != NULL) {
 		free(r->intervals);
+		free(r->room.gaps);
+		free(r->room.started);
+	}
 	free(r);
 }
 
-static int walk_one(const struct replay *r, const struct interval *v, const struct replay_change *change,
-		    struct lengths *x)
+static int walk_one(struct replay *r, const struct interval *v, const struct replay_change *change, struct lengths *x)
 {
-	float *gaps = change_gaps(v, change);
-	struct walk_how how = {.gaps = gaps, .change = change, .model = &r->model, .one_node = r->one_node};
+	struct walk_room *room = &r->room;
 	double ns[WAYS] = {0};
-	int code = gaps == NULL ? -ENOMEM : interval_walk(v, &how, ns, &x->given_up);
+	if (vec_grow(&room->gaps, &room->cap_gaps, v->n + 1u, sizeof(*room->gaps)) < 0 ||
+	    vec_grow(&room->started, &room->cap_started, v->n + 1u, sizeof(*room->started)) < 0)
+		return -ENOMEM;
+	struct walk_how how = {.gaps = room->gaps,
+			       .started = room->started,
+			       .change = change,
+			       .model = &r->model,
+			       .one_node = r->one_node};
+	int code = change_gaps(v, change, room->gaps);
+	if (code == 0)
+		code = interval_walk(v, &how, ns, &x->given_up);
 	for (unsigned i = 0; i < WAYS; i++)
 		x->ns[i] += ns[i];
-	free(gaps);
 	return code;
 }
 
-static int walk_nonblocking(const struct replay *r, const struct interval *v, const struct replay_change *change,
+static int walk_nonblocking(struct replay *r, const struct interval *v, const struct replay_change *change,
 			    struct lengths *x)
 {
 	struct interval other = {0};
@@ -165,7 +175,7 @@ static int walk_nonblocking(const struct replay *r, const struct interval *v, co
 	return code;
 }
 
-static int walk_all(const struct replay *r, const struct replay_change *change, struct lengths *x)
+static int walk_all(struct replay *r, const struct replay_change *change, struct lengths *x)
 {
 	int code = 0;
 	*x = (struct lengths){0};

@@ -10,7 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define CALLS_AHEAD 6u /* memory of what a rank comes to is asked for before */
+#define CALLS_AHEAD 6u	  /* memory of what a rank comes to is asked for before */
+#define COLUMNS_AHEAD 24u /* calls: the next cache line of a column */
 
 struct walker {
 	uint32_t at, end;    /* event */
@@ -87,19 +88,24 @@ static void enter_all(struct walk *w, const struct event *ev, uint32_t at, const
 			enter(w, w->v->needs.at[k].of, false, now);
 }
 
-/* What a call that its rank comes to soon needs. */
+/* What a call that its rank comes to soon needs; what stands in columns far ahead, since each rank has its own place
+ * in them. */
 static void ask_ahead(const struct walk *w, uint32_t at)
 {
-	uint32_t far = at + CALLS_AHEAD, near = at + CALLS_AHEAD / 2;
-	if (far >= w->v->n)
+	const struct interval *v = w->v;
+	uint32_t far = at + CALLS_AHEAD, near = at + CALLS_AHEAD / 2, column = at + COLUMNS_AHEAD;
+	if (column >= v->n)
 		return;
-	__builtin_prefetch(&w->v->events[far]);
+	__builtin_prefetch(&w->how->gaps[column]);
+	__builtin_prefetch(&v->spent_ns[column]);
+	__builtin_prefetch(&v->needs_of[column]);
+	__builtin_prefetch(&v->events[far]);
 	__builtin_prefetch(&w->started[far], 1);
-	__builtin_prefetch(&w->v->needs.at[w->v->needs_of[far]]);
-	if (w->v->needs_of[near] == w->v->needs_of[near + 1])
-		return;
-	const struct need *n = &w->v->needs.at[w->v->needs_of[near]];
-	__builtin_prefetch(n->kind == NEED_MEETING ? (const void *)&w->gathered[n->of] : &w->started[n->of]);
+	__builtin_prefetch(&v->needs.at[v->needs_of[far]]);
+	for (uint32_t k = v->needs_of[near]; k < v->needs_of[near + 1]; k++) {
+		const struct need *n = &v->needs.at[k];
+		__builtin_prefetch(n->kind == NEED_MEETING ? (const void *)&w->gathered[n->of] : &w->started[n->of]);
+	}
 }
 
 static void begin(struct walk *w, struct walker *x)
@@ -273,10 +279,9 @@ static int walk_begin(struct walk *w)
 		w->mask = 2 * w->mask + 1;
 	w->walkers = calloc(v->ntracks + 1u, sizeof(*w->walkers));
 	w->waiters = calloc(w->mask + 1u, sizeof(*w->waiters));
-	w->started = malloc((v->n + 1u) * sizeof(*w->started));
+	w->started = w->how->started;
 	w->gathered = calloc(v->meetings.n + 1, sizeof(*w->gathered));
-	if (w->walkers == NULL || w->waiters == NULL || w->started == NULL || w->gathered == NULL ||
-	    vec_reach(&w->ready, v->ntracks) < 0)
+	if (w->walkers == NULL || w->waiters == NULL || w->gathered == NULL || vec_reach(&w->ready, v->ntracks) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < v->n; i++)
 		w->started[i][AS_RECORDED] = NAN;
@@ -310,7 +315,6 @@ int interval_walk(const struct interval *v, const struct walk_how *how, double r
 	*ret_given_up += w.given_up;
 	free(w.walkers);
 	free(w.waiters);
-	free(w.started);
 	free(w.gathered);
 	vec_done(&w.ready);
 	return code;

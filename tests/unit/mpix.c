@@ -238,6 +238,7 @@ static void round_trip(const struct trace_shape *shape, uint32_t rank_step)
 	for (uint32_t rank = 0; rank < shape->ranks; rank += rank_step) {
 		struct expected x = expect_rank(t, rank);
 		expect_events(f, &x, rank, INT64_MIN, INT64_MAX);
+		cr_assert_eq(mpix_keep(f, 0, &e), 0); /* from now on all is read again, into the same memory */
 		for (int i = 0; i < 8; i++) {
 			int64_t from = (int64_t)(next_random(&state) % (uint64_t)shape->runtime_ns);
 			int64_t len = (int64_t)(next_random(&state) % (uint64_t)shape->runtime_ns) >> (i % 12);
