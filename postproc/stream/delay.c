@@ -153,97 +153,51 @@ static void spend(struct delays *d, uint32_t site, int64_t computing_ns, int64_t
 	x->ns[DELAY_IN_CALL] += in_call_ns;
 }
 
-/* How far back a rank's calls are looked at. */
-struct accounting {
-	const struct one_rank *rank;
-	const struct call *ring;
-	int64_t from_ns;
-	int sign;
-	uint64_t back;	   /* the call that comes next, from the last on */
-	int64_t next_ns;   /* when the call behind it began, */
-	uint32_t site;	   /* its site, */
-	int64_t in_call;   /* and what of it counts */
-	int64_t waited_ns; /* in all */
-};
-
-static const struct call *call_at(const struct delays *d, const struct accounting *a)
-{
-	return &a->ring[(a->rank->n - a->back) & (d->ring - 1)];
-}
-
-/* Calls that count as a whole, which mostly all do. */
-static int account_whole(struct delays *d, struct accounting *a)
-{
-	uint64_t known = a->rank->n < d->ring ? a->rank->n : d->ring;
-	for (; a->back <= known; a->back++) {
-		const struct call *c = call_at(d, a);
-		if (c->start_ns <= a->from_ns || c->end_ns > a->next_ns)
-			break;
-		spend(d, a->site, a->sign * (a->next_ns - c->end_ns), a->sign * a->in_call);
-		a->in_call = c->end_ns - c->start_ns - c->waited_ns;
-		a->waited_ns += c->waited_ns;
-		a->next_ns = c->start_ns;
-		a->site = c->site;
-		if (a->sign > 0 && c->culprit_rank != NONE && vec_push(&d->waits, *c) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* The others: what of each lies between from_ns and what is behind it. */
-static int account_parts(struct delays *d, struct accounting *a)
-{
-	for (; a->next_ns > a->from_ns; a->back++) {
-		if (a->back > d->ring && a->back <= a->rank->n) {
-			d->result.cut++;
-			spend(d, a->site, 0, a->sign * a->in_call);
-			break;
-		}
-		const struct call *c = a->back <= a->rank->n ? call_at(d, a) : NULL;
-		int64_t end = c != NULL ? c->end_ns : a->rank->from_ns, start = c != NULL ? c->start_ns : end;
-		end = end > a->from_ns ? end : a->from_ns;
-		end = end < a->next_ns ? end : a->next_ns;
-		spend(d, a->site, a->sign * (a->next_ns - end), a->sign * a->in_call);
-		if (c == NULL || end <= a->from_ns)
-			break;
-		start = start > a->from_ns ? start : a->from_ns;
-		int64_t waited = c->waited_ns > start - c->start_ns ? c->waited_ns - (start - c->start_ns) : 0;
-		a->in_call = end - start - waited;
-		a->waited_ns += waited;
-		if (a->sign > 0 && waited > 0 && c->culprit_rank != NONE && vec_push(&d->waits, *c) < 0)
-			return -ENOMEM;
-		a->next_ns = start;
-		a->site = c->site;
-		if (start == a->from_ns)
-			spend(d, a->site, 0, a->sign * a->in_call);
-	}
-	return 0;
-}
-
 /* What a rank did from from_ns until it began a call at until_ns, times sign; *ret_waited: of it, waiting. Of the
  * causer (sign 1) the waits are kept. */
 static int account_interval(struct delays *d, uint32_t rank, int64_t from_ns, int64_t until_ns, int sign,
 			    int64_t *ret_waited)
 {
 	const struct one_rank *r = &d->ranks[rank];
-	struct accounting a = {.rank = r,
-			       .ring = d->rings + (size_t)rank * d->ring,
-			       .from_ns = from_ns,
-			       .sign = sign,
-			       .back = 1,
-			       .next_ns = until_ns,
-			       .site = r->start_ns == until_ns ? r->site : NONE};
-	for (; a.back <= r->n && a.back <= d->ring; a.back++) {
-		const struct call *c = call_at(d, &a);
+	const struct call *ring = d->rings + (size_t)rank * d->ring;
+	int64_t next_ns = until_ns, in_call = 0, all_waited = 0;
+	uint32_t next_site = r->start_ns == until_ns ? r->site : NONE;
+	uint64_t back = 1;
+	for (; back <= r->n && back <= d->ring; back++) {
+		const struct call *c = &ring[(r->n - back) & (d->ring - 1)];
 		if (c->start_ns < until_ns)
 			break;
-		a.site = c->start_ns == until_ns ? c->site : a.site;
+		next_site = c->start_ns == until_ns ? c->site : next_site;
 	}
-	int code = account_whole(d, &a);
-	if (code == 0)
-		code = account_parts(d, &a);
-	*ret_waited = a.waited_ns;
-	return code;
+	/* next: the call at hand; it began at next_ns, and in_call of it counts */
+	for (; next_ns > from_ns; back++) {
+		if (back > d->ring && back <= r->n) {
+			d->result.cut++;
+			spend(d, next_site, 0, sign * in_call);
+			break;
+		}
+		const struct call *c = back <= r->n ? &ring[(r->n - back) & (d->ring - 1)] : NULL;
+		int64_t end = c != NULL ? c->end_ns : r->from_ns, start = c != NULL ? c->start_ns : end;
+		end = end > from_ns ? end : from_ns;
+		end = end < next_ns ? end : next_ns;
+		spend(d, next_site, sign * (next_ns - end), sign * in_call);
+		if (c == NULL || end <= from_ns) {
+			in_call = 0;
+			break;
+		}
+		start = start > from_ns ? start : from_ns;
+		int64_t waited = c->waited_ns > start - c->start_ns ? c->waited_ns - (start - c->start_ns) : 0;
+		in_call = end - start - waited;
+		all_waited += waited;
+		if (sign > 0 && waited > 0 && c->culprit_rank != NONE && vec_push(&d->waits, *c) < 0)
+			return -ENOMEM;
+		next_ns = start;
+		next_site = c->site;
+		if (start == from_ns)
+			spend(d, next_site, 0, sign * in_call);
+	}
+	*ret_waited = all_waited;
+	return 0;
 }
 
 /* The same of the causer, or what is known of it from the wait before. */
