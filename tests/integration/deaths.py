@@ -65,7 +65,7 @@ def dies(t, place, program, how):
     if said:
         died, since = seconds(said['died']), seconds(said['since'])
         least = {'hang': 1.1, 'timers': 1.0}.get(how, 0.1)
-        t.check(who + 'the others had waited since it went its own way', least * 0.9 <= died - since <= least + 30, (died, since))
+        t.check(who + 'the others had waited since it went its own way', least * 0.9 - 0.01 <= died - since <= least + 30, (died, since))
     t.equal(who + 'no deadlock is seen in it', [c for c in a['correctness'] if c['kind'] == 'deadlock'], [])
     t.check(who + 'the page opens with it', re.search(r'<h1>(<a [^>]*>)?[^<]*Rank %d ' % DEAD, page_of(place, name)), how)
 
