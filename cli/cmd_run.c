@@ -165,14 +165,19 @@ static void describe(const struct run *r, struct layout *l)
 	layout_set_number(l, LAYOUT_PARENT, (uint64_t)getpid());
 }
 
+static bool make_file(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd >= 0 && close(fd) == 0;
+}
+
+/* Where no file can be made any more, programs could not even be counted: `unsaid` is there before them. */
 static int write_layout(const struct run *r, struct error *e)
 {
 	struct layout l = {0};
 	int dir_fd = open(r->stepdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int exits_fd = dir_fd >= 0 ? openat(dir_fd, "exits", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
-	if (exits_fd >= 0)
-		close(exits_fd);
-	if (dir_fd < 0 || mkdirat(dir_fd, "ranks", 0700) != 0) {
+	if (dir_fd < 0 || !make_file(dir_fd, "exits") || mkdirat(dir_fd, "ranks", 0700) != 0 ||
+	    !make_file(dir_fd, "ranks/" UNTRACED_UNSAID)) {
 		int rc = fail(e, -errno, "%s: cannot write: %s", r->stepdir, strerror(errno));
 		if (dir_fd >= 0)
 			close(dir_fd);

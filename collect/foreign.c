@@ -22,6 +22,7 @@
 #define TRACER "libmpitrace-"
 #define READ_BYTES (64u << 10)
 #define PROGRAM_BYTES_MAX (256ll << 20) /* that are searched for MPI's names */
+#define OPEN_TO_OTHERS (-1)		/* the tracer writes to no directory that others may write */
 
 enum { HAS_MPI = 1, HAS_FRONT = 2, HAS_TRACER = 4 };
 
@@ -145,14 +146,17 @@ static bool same_root(pid_t pid)
 	       (its.st_dev == ours.st_dev && its.st_ino == ours.st_ino);
 }
 
-/* 0, or why this process cannot write to the step's directory: errno(3). */
+/* 0, or why this process cannot write to the step's directory: errno(3), OPEN_TO_OTHERS. */
 static int blindness(pid_t pid, const char *ranks)
 {
 	char path[PATH_MAX + 64];
+	struct stat st;
 	if (ranks == NULL || !has_variable(pid, "MPITRACE_DIR=", ranks))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, ranks);
-	int why = access(path, W_OK | X_OK) != 0 ? errno : 0;
+	int why = access(path, W_OK | X_OK) != 0 || stat(path, &st) != 0 ? errno
+		  : (st.st_mode & (S_IWGRP | S_IWOTH)) != 0		 ? OPEN_TO_OTHERS
+									 : 0;
 	snprintf(path, sizeof(path), "/proc/%d/root/", (int)pid);
 	return access(path, F_OK) == 0 ? why : 0;
 }
@@ -201,9 +205,16 @@ static enum foreign traced(pid_t pid, bool calls, const char *ranks, const char 
 		return FOREIGN_FINE;
 	if (!calls)
 		return FOREIGN_UNKNOWN;
-	snprintf(ret_why, cap_bytes,
-		 "%s cannot write to the directory of MPITRACE_DIR (%s, as in a container): make it visible there",
-		 name, strerror(why));
+	if (why == OPEN_TO_OTHERS)
+		snprintf(ret_why, cap_bytes,
+			 "%s does not write to the directory of MPITRACE_DIR, which chmod let others write: leave its "
+			 "mode alone",
+			 name);
+	else
+		snprintf(ret_why, cap_bytes,
+			 "%s cannot write to the directory of MPITRACE_DIR (%s, as in a container): make it visible "
+			 "there",
+			 name, strerror(why));
 	return FOREIGN_MISSED;
 }
 

@@ -7,9 +7,11 @@
 #include "format/segment.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -73,12 +75,13 @@ static void inspect(struct missed *m, pid_t pid, int64_t now_ns)
 		m->changed_ns = now_ns;
 		*p = (struct missed_process){.pid = pid, .image = image, .seen_ns = now_ns, .round = m->round};
 	}
-	if (p->classified || now_ns < p->next_ns)
+	if (p->told || (!m->open && (p->classified || now_ns < p->next_ns)))
 		return;
 	enum foreign is = foreign_classify(pid, p->recorded ? NULL : m->ranks, m->dir, why, sizeof(why));
 	p->classified = is != FOREIGN_UNKNOWN;
 	p->next_ns = now_ns + (now_ns - p->seen_ns) / AGE_PART;
-	if (is == FOREIGN_MISSED)
+	p->told = is == FOREIGN_MISSED;
+	if (p->told)
 		untraced_add(m->ranks, pid, why);
 }
 
@@ -130,6 +133,22 @@ static bool is_unset(const char *ranks)
 	return snprintf(path, sizeof(path), "%s/" UNSET_FILENAME, ranks) < (int)sizeof(path) && access(path, F_OK) == 0;
 }
 
+/* The tracer writes nowhere that others may write. Who has come so far is told of; who comes now is recorded again. */
+static bool is_open(const char *ranks)
+{
+	struct stat st;
+	return stat(ranks, &st) == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+static void close_again(const char *ranks)
+{
+	int fd = open(ranks, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)!fchmod(fd, 0700);
+		close(fd);
+	}
+}
+
 static int64_t own_ns(void)
 {
 	struct timespec t;
@@ -149,6 +168,7 @@ void missed_scan(struct missed *m, const struct process *processes, uint32_t n, 
 	if (m->first_ns == 0)
 		m->first_ns = m->changed_ns = now_ns;
 	m->round++;
+	m->open = is_open(m->ranks);
 	add_children(m->parent, &below);
 	for (size_t i = 0; i < below.n; i++) {
 		pid_t pid = below.at[i];
@@ -163,6 +183,8 @@ void missed_scan(struct missed *m, const struct process *processes, uint32_t n, 
 	}
 	vec_done(&below);
 	forget_gone(m);
+	if (m->open)
+		close_again(m->ranks);
 	m->spent_ns += own_ns() - began_ns;
 	int64_t gap_ns = (now_ns - m->changed_ns) / AGE_PART;
 	gap_ns = gap_ns < MISSED_GAP_NS ? MISSED_GAP_NS : gap_ns > GAP_MAX_NS ? GAP_MAX_NS : gap_ns;

@@ -17,12 +17,14 @@ struct missed_process {
 	int64_t seen_ns, next_ns;
 	uint32_t round;
 	bool classified; /* it has the tracer, or was told of */
-	bool recorded;	 /* now, or before its record came to its end */
+	bool told;
+	bool recorded; /* now, or before its record came to its end */
 };
 
 struct missed {
 	pid_t parent; /* 0: not known */
 	const char *ranks, *dir;
+	bool open; /* others may write there */
 	VEC(struct missed_process) seen;
 	uint32_t round;
 	int64_t first_ns, changed_ns, next_ns;

@@ -44,6 +44,22 @@ static int check_owner(const char *path, int levels)
 	return 0;
 }
 
+/* What all may write nobody reports of. Where somebody let them (chmod) since it was made, all may not any more. */
+static void close_to_others(const char *path, int levels)
+{
+	char part[PATH_MAX];
+	struct stat st;
+	snprintf(part, sizeof(part), "%s", path);
+	for (; levels > 0 && part[0] != '\0'; levels--) {
+		int fd = open(part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & S_IWOTH) != 0)
+			(void)!fchmod(fd, st.st_mode & 07777 & ~(mode_t)S_IWOTH);
+		if (fd >= 0)
+			close(fd);
+		*strrchr(part, '/') = '\0';
+	}
+}
+
 static int make_directory(const struct output *o, const char *dir)
 {
 	int rc = directories_make(dir);
@@ -248,8 +264,13 @@ int output_restore(struct output *o)
 {
 	if (o->path == NULL || o->restores >= RESTORES_MAX)
 		return 0;
-	if (has_its_name(o))
-		return output_is_aside(o) ? bring_back(o) : 0;
+	if (has_its_name(o) && output_is_aside(o))
+		return bring_back(o);
+	if (has_its_name(o)) {
+		if (o->of_slurm)
+			close_to_others(o->wanted_dir, STEP_LEVELS);
+		return 0;
+	}
 	int rc = move_to(o, o->wanted_dir);
 	if (rc < 0)
 		rc = move_to(o, o->fallback_dir);

@@ -51,8 +51,9 @@ int output_open(struct output *o, struct error *e);
 /* Go on behind the first len_bytes of a file that is there, if no other agent does. 0 or -errno. */
 int output_resume(struct output *o, const char *path, uint64_t len_bytes);
 /* Somebody removed, moved or replaced the file, which only we still have: make it again under its name, or where it
- * goes when that cannot be. One that is in fallback_dir goes to wanted_dir as soon as that can be written. 1, 0 when it
- * is in its place, or has no better one, or -errno. */
+ * goes when that cannot be. One that is in fallback_dir goes to wanted_dir as soon as that can be written. A step's
+ * directory that all may write since is closed to them. 1, 0 when it is in its place, or has no better one, or
+ * -errno. */
 int output_restore(struct output *o);
 /* It is in fallback_dir, and was wanted elsewhere. */
 bool output_is_aside(const struct output *o);

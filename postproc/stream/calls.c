@@ -57,7 +57,8 @@ static struct wait *wait_of(struct walk *w)
 {
 	if (w->wait != NULL)
 		return w->wait;
-	w->wait = wait_begin(w->sh, w->lane->rank, w->sig->site, &w->call);
+	uint32_t site = w->sig->call.continues ? w->p->sigs.at[w->lane->head_sig].site : w->sig->site;
+	w->wait = wait_begin(w->sh, w->lane->rank, site, &w->call);
 	if (w->wait != NULL)
 		w->wait->open = 1;
 	return w->wait;
@@ -547,7 +548,7 @@ static int do_request(struct walk *w)
 						   : 0;
 }
 
-static int do_event(struct walk *w)
+int calls_event(struct walk *w)
 {
 	const struct sig_call *c = &w->sig->call;
 	if (!w->sig->defined)
@@ -585,10 +586,4 @@ static int do_event(struct walk *w)
 	default:
 		return 0;
 	}
-}
-
-int calls_event(struct walk *w)
-{
-	int code = do_event(w);
-	return code == 0 && w->wait != NULL ? wait_close(w->sh, w->wait) : code;
 }

@@ -48,6 +48,7 @@ struct lane {
 	struct requests_of requests;
 	struct moment head; /* the last event that began a call */
 	uint32_t head_sig;
+	struct wait *held; /* of that event, of which more comes, or NULL */
 	/* The last event before the window; window NONE: there is none. */
 	struct lane_open {
 		uint32_t window, at, sig;

@@ -49,6 +49,22 @@ static void begins_call(const struct walk *w, struct lane *l, uint32_t at)
 	l->head_sig = w->sig_at;
 }
 
+/* Is the next event of the lane, of which next is its number in the window, more of this one? */
+static bool goes_on(const struct walk *w, const struct lane *l, uint32_t next)
+{
+	if (l->more_at < l->more_of.n)
+		return l->more_of.at[l->more_at].before == next;
+	const struct sig *sig = l->more ? &w->p->sigs.at[l->next_sig] : NULL; /* behind the window */
+	return sig != NULL && next == l->n && sig->defined && sig->call.continues;
+}
+
+/* What it waited for is known with the last of its parts. */
+static int call_over(struct walk *w, struct lane *l, uint32_t next)
+{
+	l->held = w->wait != NULL && goes_on(w, l, next) ? w->wait : NULL;
+	return w->wait != NULL && l->held == NULL ? wait_close(w->sh, w->wait) : 0;
+}
+
 static int walk_event(struct walk *w, struct lane *l, uint32_t at)
 {
 	w->lane = l;
@@ -61,7 +77,8 @@ static int walk_event(struct walk *w, struct lane *l, uint32_t at)
 	if (is_understood(l, l->start_ns[at])) {
 		if (w->sig->defined)
 			begins_call(w, l, at);
-		return calls_event(w);
+		int code = calls_event(w);
+		return code == 0 ? call_over(w, l, at + 1) : code;
 	}
 	l->process->threads.at[l->thread].apart += !w->sig->call.continues;
 	if (!calls_numbered(w->sig))
@@ -73,16 +90,18 @@ static int walk_event(struct walk *w, struct lane *l, uint32_t at)
 static int walk_more(struct walk *w, struct lane *l, uint32_t before)
 {
 	int code = 0;
-	for (; l->more_at < l->more_of.n && l->more_of.at[l->more_at].before == before && code == 0; l->more_at++) {
-		const struct lane_more *x = &l->more_of.at[l->more_at];
+	while (l->more_at < l->more_of.n && l->more_of.at[l->more_at].before == before && code == 0) {
+		const struct lane_more *x = &l->more_of.at[l->more_at++];
 		w->lane = l;
 		w->at = before > 0 ? before - 1 : 0;
 		w->sig_at = x->sig;
 		w->sig = &w->p->sigs.at[x->sig];
-		w->wait = NULL;
+		w->wait = l->held;
 		tally_event(w, x->start_ns, x->end_ns);
 		if (is_understood(l, x->start_ns))
 			code = calls_event(w);
+		if (code == 0)
+			code = call_over(w, l, before);
 	}
 	return code;
 }

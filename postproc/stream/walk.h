@@ -40,5 +40,5 @@ int probe_posts(struct walk *w);
 struct recv *probe_taken(struct walk *w, const struct sig *sig);
 /* comm_calls.c: is a communicator made or freed by several? k is not set. */
 bool comm_call(struct walk *w, struct sync_call *ret_call);
-/* calls.c: what the event starts and completes. 0 or -ENOMEM. */
+/* calls.c: what the event starts and completes; w->wait is then its wait, to be closed, or NULL. 0 or -ENOMEM. */
 int calls_event(struct walk *w);

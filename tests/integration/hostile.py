@@ -189,7 +189,7 @@ def forgets(t, place):
 def confined(t, place):
     """Who forbids itself system calls, with death as the answer, dies of none of ours. What has no room then is a number."""
     program = place.compile('confines.c', '-pthread')
-    for how in ('prctl', 'seccomp'):
+    for how in ('prctl', 'seccomp', 'early'):
         for also in ([], ['thread', 'child']):
             who = '%s, a program that confines itself by %s%s: ' % (place.flavour, how, ', then has a thread and a child' if also else '')
             words, name = (program, how, '20000', *also), 'confined-%s-%d' % (how, len(also))

@@ -128,6 +128,16 @@ def lost(t, place):
             any('1 process ran untraced: ' + name in reason for reason in coverage['reasons']), (r, coverage))
 
 
+def opened(t, place):
+    """Somebody lets others write to the step's directory, where the tracer writes only if they may not."""
+    program = place.compile('told.c')
+    r = run(place, 'sh', '-c', 'chmod 777 "$MPITRACE_DIR"; "$0" 1; "$0" 1; stat -c %a "$MPITRACE_DIR"', program, ranks=None)
+    recorded = os.path.exists('%s/out/%s.mpix' % (place.dir, r.name)) and place.analysis(r.name)['coverage']
+    told = [x for x in r.said if 'ran untraced: %s does not write to the directory' % os.path.basename(program) in x]
+    t.check('%s: a directory that chmod opened is closed again, and who came meanwhile is told of' % place.flavour,
+            r.stdout.endswith(b'700\n') and (told or recorded) and (bool(told) != bool(recorded and recorded['complete'])), (r, recorded))
+
+
 def overlong(t, place):
     """Names and paths at what they may be long, and one past it."""
     program = place.compile('lang_c.c')
@@ -232,6 +242,7 @@ def main():
             python(t, place, other)
         programs(t, place)
         lost(t, place)
+        opened(t, place)
         overlong(t, place)
         codes(t, place)
         launchers(t, place)

@@ -1,6 +1,6 @@
 /* confines.c - a program that forbids itself, when MPI is up, system calls that it never makes: whoever makes one ends
- * it. Arguments: how it says so (prctl, or libseccomp's way: seccomp(2) after no_new_privs), how many messages of sizes
- * that never come again, whether a thread comes later. */
+ * it. Arguments: how it says so (prctl; libseccomp's way: seccomp(2) after no_new_privs; early: those before MPI_Init),
+ * how many messages of sizes that never come again, whether a thread comes later. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -18,6 +18,14 @@
 #include <unistd.h>
 
 #define DENIED(n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (n), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+
+static void give_up_privileges(void)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+		perror("prctl");
+		exit(3);
+	}
+}
 
 static void confine(int by_prctl)
 {
@@ -46,8 +54,7 @@ static void confine(int by_prctl)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = {sizeof(rules) / sizeof(rules[0]), rules};
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-	    (by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0)
+	if ((by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0)
 		      : (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)) != 0) {
 		perror("seccomp");
 		exit(3);
@@ -77,10 +84,14 @@ static void *later(void *sum)
 
 int main(int argc, char **argv)
 {
-	int level, status = 0;
+	int level, status = 0, early = strcmp(argv[1], "early") == 0;
 	long sum, more = 0;
+	if (early)
+		give_up_privileges();
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
 	MPI_Barrier(MPI_COMM_WORLD);
+	if (!early)
+		give_up_privileges();
 	confine(strcmp(argv[1], "prctl") == 0);
 	sum = talk(atoi(argv[2]));
 	if (argc > 3) {

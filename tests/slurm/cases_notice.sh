@@ -194,6 +194,15 @@ who_lets_all_write_has_a_report_that_only_the_group_may_write() {
 	same "modes of files" 664 "$(stat -c %a "$(step_dir 0)"/* | sort -u)"
 }
 
+# A script that hands its results to all (chmod -R) while it runs.
+who_lets_all_write_meanwhile_has_a_report() {
+	as_user srun -w n1,n2 -N2 -n2 --mpitrace sh -c '"$@" && if [ "$SLURM_PROCID" = 0 ]; then chmod -R 777 mpitrace-*; fi' sh "$RING" 5 \
+		>/dev/null 2>"$CASE_DIR/err" || fails "srun: $?" || return
+	same "what is said" "ring done" "$(said "$CASE_DIR/err")" || return
+	has_report 0 || fails "no report" || return
+	same "modes of directories" 775 "$(stat -c %a "$(step_dir 0)" "$(step_dir 0)/.." | sort -u)"
+}
+
 closing_is_told() { # WAY
 	local dir=$CASE_DIR/$1
 	rm -f "$CASE_DIR/out.txt" "$CASE_DIR/err.txt" # of root, or of the user

@@ -53,6 +53,31 @@ Test(output_restore, what_is_removed_is_made_again)
 	free(o.path);
 }
 
+static mode_t mode_of(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 ? st.st_mode & 07777 : 0;
+}
+
+/* As by a script that lets all read its results, and write them. */
+Test(output_restore, what_all_may_write_since_they_may_not_any_more)
+{
+	char job[PATH_MAX], wanted[PATH_MAX + 8];
+	snprintf(job, sizeof(job), "%s/job", dir);
+	snprintf(wanted, sizeof(wanted), "%s/step", job);
+	cr_assert_eq(chmod(dir, 0777), 0);
+	struct output o = output_to(wanted);
+	o.of_slurm = true;
+	cr_assert_eq(output_open(&o, NULL), 0);
+	cr_assert(chmod(job, 0777) == 0 && chmod(wanted, 02777) == 0);
+	cr_expect_eq(output_restore(&o), 0);
+	cr_expect_eq(mode_of(job), 0775);
+	cr_expect_eq(mode_of(wanted), 02775);
+	cr_expect_eq(mode_of(dir), 0777, "which is not ours");
+	cr_assert_eq(output_close(&o), 0);
+	free(o.path);
+}
+
 /* A directory that could not be written when the trace began, as a file server that was away: at the latest when the
  * step is over the trace is where it was wanted. */
 Test(output_restore, what_is_elsewhere_comes_to_its_place_when_that_can_be_written)

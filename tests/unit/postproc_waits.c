@@ -66,6 +66,43 @@ Test(waits, counts_a_waitall_for_its_latest_message_not_for_the_sum)
 	cJSON_Delete(root);
 }
 
+/* What the tracer makes of an array that is longer than one event's: more of a Waitall, for one request. */
+static void more_of_waitall(struct program *p, double at_us, uint64_t serial)
+{
+	const uint64_t words[] = {sig_pair(1, 3), sig_run_word(serial, 1, SIG_RUN_ABSOLUTE)};
+	program_words(p, 0, (struct call){.op = "MPI_Waitall", .from_us = at_us, .to_us = at_us}, SIG_COMPLETE, 1,
+		      words, 2);
+}
+
+Test(waits, counts_a_waitall_once_that_is_recorded_in_several_events)
+{
+	struct program *p = program_create(4, 1);
+	uint64_t serials[3];
+	for (int i = 0; i < 3; i++) {
+		program_recv(p, 0,
+			     (struct call){.op = "MPI_Irecv",
+					   .from_us = i,
+					   .to_us = i + 1,
+					   .peer = i + 1,
+					   .bytes = 8,
+					   .flags = SIG_STARTS_REQUEST});
+		serials[i] = program_serial(p, 0);
+	}
+	program_wait(p, 0, (struct call){.op = "MPI_Waitall", .from_us = 10, .to_us = 101, .line = 5},
+		     &(struct done){serials[0], NO_STATUS, 0, 0, false}, 1);
+	more_of_waitall(p, 101, serials[1]);
+	more_of_waitall(p, 101, serials[2]);
+	for (unsigned i = 1; i < 4; i++) {
+		double at_us = 20 + 20 * i;
+		program_send(p, i, (struct call){.op = "MPI_Send", .from_us = at_us, .to_us = at_us + 1, .bytes = 8});
+	}
+	cJSON *root = analyse_program(p, 1000);
+	cr_expect_float_eq(waited(root, "late_sender", 0), 70e-6, NEAR);
+	cr_expect_eq(field(find_text(root, "wait_states", "state", "late_sender"), "count"), 1);
+	cr_expect_float_eq(field(find_text(root, "callsites", "op", "MPI_Waitall"), "wait_s"), 70e-6, NEAR);
+	cJSON_Delete(root);
+}
+
 Test(waits, charges_a_late_receiver_only_to_a_send_that_blocked)
 {
 	struct program *p = program_create(2, 1);
