@@ -194,7 +194,9 @@ def early(t, place):
     program = place.compile('early.c', '-pthread')
     for case, times in (('initialized', 8), ('sessions', 8)):
         who = '%s, early, %s: ' % (place.flavour, case)
-        if case == 'sessions' and any(place.plain(1, program, case).returncode for _ in range(times)): # half of the runs with MPICH 5.0.2
+        # Untraced half of the runs with MPICH 5.0.2 die, of Open MPI 6.0.0rc2 all without a launcher and one of 150 with one.
+        alone = subprocess.run([program, case], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode if case == 'sessions' else 0
+        if case == 'sessions' and (alone or any(place.plain(1, program, case).returncode for _ in range(times))):
             t.skip(who + 'as untraced', 'this library cannot')
             continue
         seen = []
