@@ -309,6 +309,36 @@ Test(commands, a_step_is_finished_whole_unless_something_of_it_was_lost)
 	says("--processes takes a number from 0 to 32, not \"33\"");
 }
 
+#define SRUN \
+	"mkdir -p bin step-1; cp n0.mpic step-1; printf '#!/bin/sh\n[ $1 != --mpi=list ] || { echo %s; exit; }\n" \
+	"echo $1 $2 $3 $4 $6 $7 >asked; [ \"$MPITRACE\" = off ] || exit 9\n" \
+	"shift 4; self=$1; shift 3; exec \"$self\" analyze \"$@\"\n' >bin/srun; chmod 755 bin/srun; " \
+	"PATH=$PWD/bin:$PATH"
+
+/* A script stands for srun, and for the processes that it starts. */
+Test(commands, a_step_is_finished_by_the_processes_of_a_job)
+{
+	cr_expect_eq(mpitrace(SHELL(SRUN) "finish step-1 --processes 3", "none pmix pmi2"), 0, "%s", said);
+	cr_expect_eq(mpitrace("--version >/dev/null; ls step-1/job.mpix asked"), 2, "there is no job: %s", said);
+	cr_assert_eq(mpitrace("--version >/dev/null; rm -r step-1; mkdir step-1; cp n0.mpic step-1"), 0);
+	cr_expect_eq(mpitrace(SHELL(SRUN "; export SLURM_JOB_ID=1") "finish step-1 --processes 1", "pmix pmi2"), 0);
+	cr_expect_eq(mpitrace("--version >/dev/null; ls asked"), 2, "one needs no other: %s", said);
+	cr_assert_eq(mpitrace("--version >/dev/null; rm -r step-1"), 0);
+	cr_expect_eq(mpitrace(SHELL(SRUN "; export SLURM_JOB_ID=1") "finish step-1 --processes 3", "pmix pmi2"), 0,
+		     "%s", said);
+	cr_expect_eq(mpitrace("--version >/dev/null; cat asked step-1/log.txt; ls step-1"), 0, "%s", said);
+	says("job.mpix");
+	if (strstr(said, "analysed by srun") == NULL)
+		cr_skip_test("no library for an MPI was built");
+	says("--kill-on-bad-exit --ntasks 3 --mpi=pmi");
+	says("analyze --mpi\n");
+	cr_assert_eq(mpitrace("--version >/dev/null; rm -r step-1 asked"), 0);
+	cr_expect_eq(mpitrace(SHELL(SRUN "; export SLURM_JOB_ID=1") "finish step-1 --processes 3", "none cray_shasta"),
+		     0);
+	cr_expect_eq(mpitrace("--version >/dev/null; ls asked step-1/job.mpix"), 2, "no type that we have: %s", said);
+	says("step-1/job.mpix\n");
+}
+
 /* Rank 1 waits 510 us three times for 0, which has computed. */
 Test(commands, a_replay_says_what_it_would_gain_and_how_far_it_is_off)
 {
