@@ -26,7 +26,8 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 ARGUED = 'tests/mutants.txt' # FILE: FUNCTION: TEXT OF THE LINE => WHAT BECAME OF IT :: why nobody can notice
 ROOMS = ('base', 'format', 'spank', 'pmpi', 'collect', 'topology', 'postproc', 'reports', 'fleet', 'cli')
 # Of the suite integration, those that start no MPI program and take seconds: by them people see what a page or a command says.
-QUICK = ('commands', 'doctor-command', 'export_generated', 'fixtures', 'golden', 'golden_fixtures', 'job_page', 'live_once', 'protocol_corpus', 'report-command')
+QUICK = ('commands', 'doctor-command', 'export_generated', 'fixtures', 'golden', 'golden_fixtures', 'installations', 'job_fields', 'job_page', 'job_record',
+         'live_feed', 'live_once', 'live_terminal', 'protocol_corpus', 'report-command', 'web')
 SLOWER = 10 # times as long as usual, and five seconds: it hangs
 
 # What a mistake looks like: a name, what is looked for in code (no comment, no text), and what stands there then.
