@@ -17,19 +17,26 @@ static void put_escape(struct page *p, uint32_t code)
 		put(p, "\\u%04x", code);
 }
 
+static bool is_inert(char c)
+{
+	return c > 0 && c <= '~' && c != '<' && c != '>' && c != '&' && c != '/';
+}
+
 /* In JSON, <, & and / stand only inside of texts, where they may be written as escapes; so is all that is not plain
  * ASCII, and what is no text at all. */
 static void put_inert(struct page *p, const char *json)
 {
 	for (const char *c = json; *c != '\0';) {
 		uint32_t code;
-		size_t len = utf8_next_of(c, &code);
-		if (len == 0)
-			code = 0xfffd;
-		if (code > '~' || strchr("<>&/", (int)code) != NULL)
-			put_escape(p, code);
-		else
-			fputc((int)code, p->out);
+		size_t len = 0;
+		while (is_inert(c[len]))
+			len++;
+		fwrite(c, 1, len, p->out);
+		c += len;
+		if (*c == '\0')
+			return;
+		len = utf8_next_of(c, &code);
+		put_escape(p, len == 0 ? 0xfffd : code);
 		c += len == 0 ? 1 : len;
 	}
 }
