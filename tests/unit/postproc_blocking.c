@@ -7,23 +7,6 @@
 
 #define NEAR 2e-9
 
-static const cJSON *wait_row(const cJSON *root, const char *state, int rank)
-{
-	const cJSON *row;
-	cJSON_ArrayForEach(row, node_at(root, "wait_states"))
-	{
-		if (strcmp(cJSON_GetObjectItem(row, "state")->valuestring, state) == 0 && field(row, "rank") == rank)
-			return row;
-	}
-	return NULL;
-}
-
-static double waited(const cJSON *root, const char *state, int rank)
-{
-	const cJSON *row = wait_row(root, state, rank);
-	return row != NULL ? field(row, "seconds") : 0;
-}
-
 static double caused(const cJSON *root, int rank)
 {
 	const cJSON *row = find(root, "delays.per_rank", "rank", rank, NULL);

@@ -211,3 +211,20 @@ int id_of(const cJSON *root, unsigned line)
 	}
 	return -1;
 }
+
+const cJSON *wait_row(const cJSON *root, const char *state, int rank)
+{
+	const cJSON *row;
+	cJSON_ArrayForEach(row, node_at(root, "wait_states"))
+	{
+		if (strcmp(text_at(row, "state"), state) == 0 && field(row, "rank") == rank)
+			return row;
+	}
+	return NULL;
+}
+
+double waited(const cJSON *root, const char *state, int rank)
+{
+	const cJSON *row = wait_row(root, state, rank);
+	return row != NULL ? field(row, "seconds") : 0;
+}

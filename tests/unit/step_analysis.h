@@ -29,6 +29,9 @@ double field(const cJSON *row, const char *key);
 const char *text_at(const cJSON *row, const char *key);
 /* Element i of the array row.key. */
 double element(const cJSON *row, const char *key, int i);
+/* That wait state of a rank, or NULL; and its seconds, or 0. */
+const cJSON *wait_row(const cJSON *root, const char *state, int rank);
+double waited(const cJSON *root, const char *state, int rank);
 /* The row of issues with that name, or NULL. */
 cJSON *issue(const cJSON *root, const char *name);
 /* The id of the call site at that line of a program of program.h, or -1. */
