@@ -462,6 +462,100 @@ Test(programs, a_key_of_slurms_configuration_is_found_through_includes)
 	cr_expect_not(slurm_conf_value("Cluster", value, sizeof(value)));
 }
 
+/* ---- what a node has ---- */
+
+TestSuite(node, .init = begin, .fini = end);
+
+bool tracer_elsewhere(const struct plugstack *p, struct verdict *v) /* another check, of the tracer */
+{
+	(void)p, (void)v;
+	return false;
+}
+
+/* With a plugin of these arguments, in which @ is the place, and SlurmdSpoolDir below it. */
+static struct verdict node_says(check_fn *check, const char *slurmd, const char *arguments)
+{
+	char text[1024];
+	struct verdict v = {.what = ""};
+	size_t n = (size_t)snprintf(text, sizeof(text), "optional /opt/mpitrace.so ");
+	for (const char *c = arguments; *c != '\0'; c++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, *c == '@' ? "%s" : "%.1s", *c == '@' ? place : c);
+	snprintf(text + n, sizeof(text) - n, "\n");
+	stack_of(text);
+	snprintf(text, sizeof(text), "ClusterName=c\nSlurmdSpoolDir=%s/%s\n", place, slurmd);
+	put_text("slurm.conf", text);
+	check(&v);
+	return v;
+}
+
+static void expect_beside_slurmd(const char *slurmd, const char *expanded)
+{
+	char expected[512];
+	struct verdict v = node_says(check_room, slurmd, "spool=@ spool_fs=none");
+	snprintf(expected, sizeof(expected), "%s is on the file system of SlurmdSpoolDir (%s/%s)", place, place,
+		 expanded);
+	cr_expect_not_null(strstr(v.what, expected), "%s: %s", slurmd, v.what);
+	cr_expect_eq(v.level, VERDICT_BAD);
+}
+
+Test(node, a_spool_beside_slurmds_is_told_with_the_name_of_the_host)
+{
+	char host[256] = "", path[300];
+	gethostname(host, sizeof(host) - 1);
+	host[strcspn(host, ".")] = '\0';
+	snprintf(path, sizeof(path), "%s/x", host);
+	expect_beside_slurmd("%n/x", path);
+	expect_beside_slurmd("%h/x", path);
+	expect_beside_slurmd("h/%x%", "h/%x%");
+	cr_expect_eq(node_says(check_room, "x", "spool=@ spool_fs=none spool_shared=yes").level, VERDICT_WARN);
+	cr_expect_eq(node_says(check_room, "x", "spool=@ spool_fs=tmpfs").level, VERDICT_OK);
+	cr_expect_eq(node_says(check_room, "x", "spool=/proc/x spool_fs=none").level, VERDICT_OK,
+		     "another file system");
+}
+
+Test(node, reports_that_are_not_made_yet_are_counted)
+{
+	char name[32];
+	cr_expect_str_eq(node_says(check_late, "x", "spool=@").what, "0 reports on this node are not made yet");
+	cr_assert_eq(mkdir(below("late"), 0755), 0);
+	for (int i = 0; i < 21; i++) {
+		struct verdict v = node_says(check_late, "x", "spool=@");
+		cr_expect_eq(v.level, VERDICT_OK, "%d: %s", i, v.what);
+		cr_expect_eq(atoi(v.what), i, "%s", v.what);
+		snprintf(name, sizeof(name), "late/%d", i);
+		put_text(name, "");
+	}
+	cr_expect_eq(node_says(check_late, "x", "spool=@").level, VERDICT_WARN);
+	put_text("other", "");
+	struct verdict v = node_says(check_late, "x", "spool=@/other");
+	cr_expect_not_null(strstr(v.what, "only root can see: "), "%s", v.what);
+}
+
+Test(node, programs_that_root_starts_are_roots_and_nobody_elses)
+{
+	if (geteuid() != 0)
+		cr_skip_test("needs root: files of others");
+	static const char arguments[] = "bindir=@ libexecdir=@";
+	copy_of_own("mpitrace", 0);
+	copy_of_own("mpitrace-warden", 0);
+	cr_assert_eq(chmod(below("mpitrace"), 0755) + chmod(below("mpitrace-warden"), 0755), 0);
+	cr_expect_eq(node_says(check_programs, "x", arguments).level, VERDICT_OK, "%s",
+		     node_says(check_programs, "x", arguments).what);
+	cr_assert_eq(chown(below("mpitrace-warden"), 65534, 0), 0);
+	struct verdict v = node_says(check_programs, "x", arguments);
+	cr_expect_eq(v.level, VERDICT_BAD);
+	cr_expect_not_null(strstr(v.what, "mpitrace-warden is not root's"), "%s", v.what);
+	cr_assert_eq(chown(below("mpitrace-warden"), 0, 0) + chmod(below("mpitrace-warden"), 0757), 0);
+	v = node_says(check_programs, "x", arguments);
+	cr_expect_eq(v.level, VERDICT_BAD);
+	cr_expect_not_null(strstr(v.what, "root runs"), "%s", v.what);
+	cr_assert_eq(chmod(below("mpitrace-warden"), 0644), 0);
+	cr_expect_not_null(strstr(node_says(check_programs, "x", arguments).what, "cannot be run"));
+	cr_assert_eq(unlink(below("mpitrace")), 0);
+	v = node_says(check_programs, "x", arguments);
+	cr_expect_not_null(strstr(v.what, "mpitrace is not there: steps run untraced here"), "%s", v.what);
+}
+
 /* Eight files deep, of which each has the next one. */
 Test(programs, a_key_of_slurms_configuration_is_found_eight_files_deep)
 {
