@@ -223,6 +223,24 @@ Test(commands, show_lists_events_of_a_rank_and_a_span)
 	says("none.mpix");
 }
 
+/* Two of 24 ranks compute longer, until all meet. */
+Test(commands, show_names_who_computes_unlike_the_others)
+{
+	struct program *p = program_create(24, 1);
+	for (unsigned r = 0; r < 24; r++)
+		program_coll(p, r,
+			     (struct call){.op = "MPI_Barrier",
+					   .from_us = r == 3 || r == 17 ? 5000 : 1000 + r,
+					   .to_us = 5010,
+					   .coll = COLL_BARRIER});
+	program_write(p, dir, 5100, -1);
+	program_destroy(p);
+	cr_expect_eq(mpitrace("analyze n0.mpic -o b.mpix"), 0, "%s", said);
+	cr_expect_eq(mpitrace("show b.mpix"), 0, "%s", said);
+	says("outliers: rank 3, 17\n");
+	says("; half of the ranks from ");
+}
+
 Test(commands, show_and_record_name_what_was_waited_for)
 {
 	cr_expect_eq(mpitrace("show a.mpix"), 0);
