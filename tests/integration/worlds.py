@@ -75,7 +75,9 @@ def elsewhere(t, place):
     script = place.dir + '/elsewhere'
     with open(script, 'w') as f:
         f.write('mpirun -n 4 %s || exit 0\nmpirun -n 3 %s exit\n' % (place.compile('lang_c.c'), place.compile('deaths.c')))
-    whole([MPITRACE, 'run', '--out', place.dir + '/out', '--name', 'elsewhere', '--', '/bin/sh', script], place.env, place.dir)
+    for _ in range(4): # mpiexec of MPICH 4.2 at times ends with 0 of such a program: then no step has failed
+        if whole([MPITRACE, 'run', '--out', place.dir + '/out', '--name', 'elsewhere', '--', '/bin/sh', script], place.env, place.dir).returncode != 0:
+            break
     a = place.analysis('elsewhere')
     t.equal('%s: that a rank of another world died is the verdict' % place.flavour, (a['job']['ranks'], a['verdict'].split('.')[0], a['issues'][0]['issue']),
             (4, 'Rank 2 of another MPI_COMM_WORLD exited with code 3 without MPI_Finalize', 'death'))
