@@ -1,6 +1,8 @@
 /* missed.c - see missed.h. A process is looked at again when it is an eighth older, as MPI may be loaded late, and when
- * it has executed another program. What all that costs is bounded by a share of the time, beyond what it may at first:
- * else one look that takes long on a busy machine would be followed by none for the life of a short program. */
+ * it has executed another program. A copy of a process (fork) counts when it stays one: else it is on its way to
+ * another program, as what MPI starts itself. What all that costs is bounded by a share of the time, beyond what it may
+ * at first: else one look that takes long on a busy machine would be followed by none for the life of a short
+ * program. */
 #include "collect/missed.h"
 #include "collect/foreign.h"
 #include "collect/untraced.h"
@@ -20,6 +22,7 @@
 #define COST_PART 200 /* of the agent's time */
 #define COST_FREE_NS 100000000ll
 #define SEEN_MAX 4096
+#define COPY_NS 1000000000ll
 
 typedef VEC(pid_t) pids;
 
@@ -63,6 +66,14 @@ static struct missed_process *find(struct missed *m, pid_t pid, int64_t now_ns)
 	return p;
 }
 
+/* A directory that is open to others is closed behind this look: nobody waits there for the next one. */
+static bool is_due(const struct missed *m, const struct missed_process *p, int64_t now_ns)
+{
+	if (p->told || m->open)
+		return !p->told;
+	return !p->classified && now_ns >= p->next_ns && (now_ns - p->seen_ns >= COPY_NS || !process_is_copy(p->pid));
+}
+
 static void inspect(struct missed *m, pid_t pid, int64_t now_ns)
 {
 	char why[UNTRACED_WHY_MAX];
@@ -75,7 +86,7 @@ static void inspect(struct missed *m, pid_t pid, int64_t now_ns)
 		m->changed_ns = now_ns;
 		*p = (struct missed_process){.pid = pid, .image = image, .seen_ns = now_ns, .round = m->round};
 	}
-	if (p->told || (!m->open && (p->classified || now_ns < p->next_ns)))
+	if (!is_due(m, p, now_ns))
 		return;
 	enum foreign is = foreign_classify(pid, p->recorded ? NULL : m->ranks, m->dir, why, sizeof(why));
 	p->classified = is != FOREIGN_UNKNOWN;

@@ -2,7 +2,7 @@
  * variables away (env -i, unset), or nothing can be preloaded into them.
  * In: /proc of all below the process that started the step (`parent` of the layout), but for those that are recorded.
  * Out: a line for each in ranks/untraced (untraced.h). The program has no part in it, and one that lives for less than
- * a tenth of a second may not be seen. */
+ * a tenth of a second, or as a copy of another for less than a second, may not be seen. */
 #pragma once
 
 #include "base/vec.h"

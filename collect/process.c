@@ -17,6 +17,7 @@
 /* Clock ticks (proc(5)) by which what a process reads of its own start may differ from what others read: emulators of
  * another processor tell when they began themselves. Nobody has a number again so soon. */
 #define START_APART 200u
+#define FORKED_WITHOUT_EXEC 0x40 /* PF_FORKNOEXEC */
 
 /* NULL with *ret_refused = false: there is no such part. */
 static void *map_part(int fd, uint64_t offset, uint64_t len_bytes, bool *ret_refused)
@@ -177,6 +178,13 @@ uint64_t process_image(pid_t pid)
 	if (slurp(path, text, sizeof(text)) == 0)
 		return 0;
 	return stat_field(text, 22) * 0x9e3779b97f4a7c15ull ^ stat_field(text, 50);
+}
+
+bool process_is_copy(pid_t pid)
+{
+	char path[64], text[1024];
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	return slurp(path, text, sizeof(text)) > 0 && (stat_field(text, 9) & FORKED_WITHOUT_EXEC) != 0;
 }
 
 bool process_has_gone(pid_t pid, uint64_t begun)

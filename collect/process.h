@@ -80,6 +80,9 @@ void process_refresh(struct process *p);
 uint64_t process_begun(pid_t pid);
 /* A number that differs when it executes another program, or another process has its number; 0: there is none. */
 uint64_t process_image(pid_t pid);
+/* It was forked and has executed no program since (PF_FORKNOEXEC in proc(5)'s flags): what it has in
+ * memory is its parent's. */
+bool process_is_copy(pid_t pid);
 /* The one that had begun then: is it over, also where nobody has waited for it yet, or another has its pid? */
 bool process_has_gone(pid_t pid, uint64_t begun);
 /* Finalised, or its pid is gone? */

@@ -121,6 +121,11 @@ def lost(t, place):
         r = run(place, *words, ranks=ranks)
         t.check('%s: %s with ranks %s: that it has MPI and not the tracer is said' % (place.flavour, ' '.join(map(os.path.basename, words)), ranks),
                 r.returncode == 0 and len(r.said) == 1 and why in r.said[0], r)
+    copies = place.compile('copies.c')
+    for words, count in ((['200', '800', '/bin/true'], '1 process'), (['3000', '0'], '2 processes')):
+        r = run(place, 'env', '-u', 'LD_PRELOAD', copies, *words, ranks=None)
+        t.check('%s: a copy for %s ms, then %s: %s of it' % (place.flavour, words[0], words[2:], count),
+                r.returncode == 0 and len(r.said) == 1 and count + ' of env ran untraced: copies was started' in r.said[0], r)
     r = run(place, 'sh', '-c', '"$0" 1; LD_PRELOAD= "$0" 4; exit $?', program, ranks=None)
     coverage = place.analysis(r.name)['coverage']
     t.check('%s: of one that has it and one that has not the report says it, too' % place.flavour,
