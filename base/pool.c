@@ -5,8 +5,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define THREADS_MAX 256
+#define THREADS_DEFAULT 16
 
 struct pool {
 	pthread_mutex_t lock;
@@ -21,6 +23,12 @@ struct pool {
 	unsigned nthreads; /* besides the caller's */
 	pthread_t threads[THREADS_MAX];
 };
+
+unsigned pool_threads(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	return n < 1 ? 1 : n > THREADS_DEFAULT ? THREADS_DEFAULT : (unsigned)n;
+}
 
 static void take_pieces(struct pool *p)
 {

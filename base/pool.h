@@ -5,6 +5,8 @@
 
 struct pool;
 
+/* As many threads as there are processors, 1 to 16. */
+unsigned pool_threads(void);
 /* nthreads 1 or more, the caller's own included; as many as can be had are started. NULL without memory. */
 struct pool *pool_create(unsigned nthreads);
 void pool_destroy(struct pool *p);

@@ -46,6 +46,13 @@ static inline int vec_grow(void *at, size_t *cap, size_t want, size_t size)
 /* The same of an element that is filled in then: where it stands, or NULL. */
 #define vec_more(v) (vec_grow(&(v)->at, &(v)->cap, (v)->n + 1, sizeof(*(v)->at)) < 0 ? NULL : &(v)->at[(v)->n++])
 
+/* Append all elements of another vector of the same type: 0 or -ENOMEM. */
+#define vec_append(v, other) \
+	((other)->n == 0 ? 0 \
+	 : vec_grow(&(v)->at, &(v)->cap, (v)->n + (other)->n, sizeof(*(v)->at)) < 0 \
+		 ? -ENOMEM \
+		 : (memcpy((v)->at + (v)->n, (other)->at, (other)->n * sizeof(*(v)->at)), (v)->n += (other)->n, 0))
+
 #define vec_done(v) (free((v)->at), memset((v), 0, sizeof(*(v))))
 
 /* Sort v; also an empty one, whose `at` is NULL. */

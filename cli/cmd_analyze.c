@@ -1,5 +1,6 @@
 /* cmd_analyze.c - from the .mpic files of a step to its analysis: .mpix, report, JSON.
  * In: command line.  Out: files through postproc/ and reports/html/; what went wrong on stderr. */
+#include "base/pool.h"
 #include "base/atomic_file.h"
 #include "base/json.h"
 #include "cli/cli.h"
@@ -27,12 +28,6 @@ struct analyze {
 	char **paths;
 	int npaths;
 };
-
-static unsigned default_threads(void)
-{
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-	return n < 1 ? 1 : n > 16 ? 16 : (unsigned)n;
-}
 
 /* -1 when all is well, else the exit code. */
 static int parse_threads(const char *text, struct analyze *a)
@@ -250,7 +245,7 @@ static int analyze(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (a.nthreads == 0)
-		a.nthreads = a.mpi ? 1 : default_threads();
+		a.nthreads = a.mpi ? 1 : pool_threads();
 	if (a.mpi)
 		return analyze_together(&a);
 	code = work(&a, &result, &e);

@@ -2,6 +2,7 @@
  * In: an .mpix.  Out: text, or JSON of schema mpitrace/whatif/1. */
 #include "base/json.h"
 #include "base/path.h"
+#include "base/pool.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "cli/cli.h"
@@ -18,6 +19,7 @@
 
 #define FACTOR_MAX 1e6
 #define WHAT_MAX 256u
+#define FILES_MAX 16u
 #define REACHED_ALL 0.9995 /* 100.0 % */
 #define CALLS_ALL (1 - 1e-12)
 
@@ -440,11 +442,12 @@ static int answer(struct whatif *x, struct replay *replay)
 	return code == 0 ? EXIT_DONE : complain(x->path, "%s", "out of memory");
 }
 
-static int run_on(struct whatif *x, struct mpix_file *f)
+/* files: the same one, for as many threads. */
+static int run_on(struct whatif *x, struct mpix_file *const *files, unsigned nfiles)
 {
 	struct replay *replay = NULL;
 	struct error e;
-	x->analysis = cJSON_Parse(mpix_analysis(f));
+	x->analysis = cJSON_Parse(mpix_analysis(files[0]));
 	int code = understand(x);
 	if (code != 0)
 		return code < 0 ? complain(x->path, "%s", "out of memory") : code;
@@ -452,7 +455,7 @@ static int run_on(struct whatif *x, struct mpix_file *f)
 		return complain(x->path, "%s",
 				"no single calls in it, only totals: nothing to replay; record again, with "
 				"single calls");
-	if (replay_create(f, REPLAY_EVENTS_MAX, &replay, &e) < 0)
+	if (replay_create(files, nfiles, REPLAY_EVENTS_MAX, &replay, &e) < 0)
 		return complain(x->path, "%s", e.text);
 	replay_lasted(replay, llround(1e9 * json_number_or(json_item(x->analysis, "replay"), "recorded_s", 0)));
 	code = answer(x, replay);
@@ -463,16 +466,20 @@ static int run_on(struct whatif *x, struct mpix_file *f)
 static int whatif(int argc, char **argv)
 {
 	struct whatif x = {0};
-	struct mpix_file *f;
+	struct mpix_file *files[FILES_MAX];
 	struct error e;
+	unsigned n = 0, threads = pool_threads();
 	int code = parse(&x, argc, argv);
-	if (code == 0 && mpix_open(x.path, &f, &e) < 0) {
+	while (code == 0 && n < threads && n < FILES_MAX && mpix_open(x.path, &files[n], &e) == 0)
+		n++;
+	if (code == 0 && n == 0) {
 		fprintf(stderr, "mpitrace whatif: %s\n", e.text);
 		code = EXIT_BAD_INPUT;
 	} else if (code == 0) {
-		code = run_on(&x, f);
-		mpix_close(f);
+		code = run_on(&x, files, n);
 	}
+	for (unsigned i = 0; i < n; i++)
+		mpix_close(files[i]);
 	cJSON_Delete(x.analysis);
 	vec_done(&x.wishes);
 	vec_done(&x.factors);

@@ -10,14 +10,15 @@
 /* The event could not end before the causer of its wait had come to complete the same. */
 bool blames_completion(const struct interval *v, const struct blame *b)
 {
+	if (b->state == WAIT_FOR_MEMBER)
+		return true;
 	unsigned event = v->events[b->event].flags, causer = v->events[b->causer].flags;
-	return b->state == WAIT_FOR_MEMBER ||
-	       ((event & EVENT_COMPLETES) != 0 && (causer & (EVENT_COMPLETES | EVENT_ENTERS)) == EVENT_COMPLETES);
+	return (event & EVENT_COMPLETES) != 0 && (causer & (EVENT_COMPLETES | EVENT_ENTERS)) == EVENT_COMPLETES;
 }
 
 static bool any_was_seen(const struct interval *v)
 {
-	for (size_t i = 0; i < v->blames.n; i++)
+	for (size_t i = 0; i < v->blames.n && v->completions.n > 0; i++)
 		if (blames_completion(v, &v->blames.at[i]) && v->blames.at[i].state != WAIT_FOR_MEMBER)
 			return true;
 	return false;
@@ -85,7 +86,8 @@ int need_completions(struct interval *v)
 	int code = sums == NULL ? -ENOMEM : any_was_seen(v) ? need_all(v, sums) : 0;
 	for (size_t i = 0; i < v->blames.n && code == 0; i++) {
 		const struct blame *b = &v->blames.at[i];
-		if (blames_completion(v, b) && (v->events[b->event].flags & EVENT_MEETS) == 0)
+		bool may = v->completions.n > 0 || b->state == WAIT_FOR_MEMBER; /* asked without looking at calls */
+		if (may && blames_completion(v, b) && (v->events[b->event].flags & EVENT_MEETS) == 0)
 			code = interval_need(v, (struct need){b->event, b->causer, .kind = NEED_START});
 	}
 	free(sums);
@@ -111,7 +113,7 @@ int find_order(struct interval *v)
 	VEC(uint32_t) first = {0};
 	int code = 0;
 	v->completes_in_order = true;
-	for (uint32_t k = 0; k < v->ntracks && code == 0; k++) {
+	for (uint32_t k = 0; k < v->ntracks && v->completions.n > 0 && code == 0; k++) {
 		const struct track *t = &v->tracks[k];
 		size_t n = 0;
 		for (uint32_t i = t->first; i < t->first + t->n && code == 0; i++) {

@@ -3,6 +3,8 @@
  * beyond what it needed. */
 #include "postproc/replay/parts.h"
 
+#include "base/pool.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,6 +13,7 @@
 #define LARGE_BYTES_BIN 15u    /* from 16 KiB on bandwidth tells, below it latency */
 #define MOVED_IN_CALL 0.5      /* of what a message takes: whose receiver is in the call for less had it before */
 #define CALLS_AHEAD 40u	       /* of which memory is asked for before they are come to */
+#define FIT_PARTS 64u	       /* of an interval's tracks, for threads */
 #define LATENCY_DEFAULT_NS 1e3 /* where no transfer was seen: a message in a node */
 
 struct seen {
@@ -136,17 +139,17 @@ static bool is_alone(const struct interval *v, uint32_t i)
 }
 
 /* Tests in vain wait for what the call behind them then has; that which was not in vain may stand between. */
-static void tests_that_waited(struct interval *v, uint32_t i, int64_t from_ns)
+static void tests_that_waited(struct interval *v, const struct track *t, uint32_t i, int64_t from_ns)
 {
 	uint32_t at = i;
-	if (at > 1 && (v->events[at - 1].flags & EVENT_POLLS) == 0 && is_alone(v, at - 1))
+	if (at > t->first + 1 && (v->events[at - 1].flags & EVENT_POLLS) == 0 && is_alone(v, at - 1))
 		at--;
-	if (at > 0 && (v->events[at - 1].flags & EVENT_POLLS) != 0 && from_ns > v->events[at - 1].start_ns &&
+	if (at > t->first && (v->events[at - 1].flags & EVENT_POLLS) != 0 && from_ns > v->events[at - 1].start_ns &&
 	    v->events[at - 1].start_ns <= v->events[i].start_ns)
 		v->spent_ns[at - 1] = 0;
 }
 
-static void spend(struct interval *v, struct model *m, uint32_t i)
+static void spend(struct interval *v, struct model *m, const struct track *t, uint32_t i)
 {
 	struct event *x = &v->events[i];
 	int64_t ready = x->start_ns, began = INT64_MIN;
@@ -161,7 +164,7 @@ static void spend(struct interval *v, struct model *m, uint32_t i)
 	ready = ready < x->end_ns ? ready : x->end_ns;
 	x->flags |= ready > x->start_ns ? EVENT_WAITED : 0;
 	v->spent_ns[i] = (float)(x->end_ns - ready);
-	tests_that_waited(v, i, began);
+	tests_that_waited(v, t, i, began);
 	if (!needs)
 		return;
 	struct spent *sum = &m->spent[row_of(x)][size_bin(x->bytes)][(x->flags & EVENT_WAITED) != 0];
@@ -178,9 +181,9 @@ static void find_means(struct model *m)
 }
 
 /* Memory of what calls need, before they are come to. */
-static uint32_t ask_needs(const struct interval *v, uint32_t from, uint32_t event)
+static uint32_t ask_needs(const struct interval *v, const struct track *t, uint32_t from, uint32_t event)
 {
-	uint32_t end = event + CALLS_AHEAD < v->n ? v->needs_of[event + CALLS_AHEAD] : from;
+	uint32_t end = event + CALLS_AHEAD < t->first + t->n ? v->needs_of[event + CALLS_AHEAD] : from;
 	for (; from < end; from++) {
 		const struct need *x = &v->needs.at[from];
 		if (x->kind == NEED_MEETING)
@@ -204,6 +207,69 @@ static double track_ns(const struct interval *v, const struct track *t)
 	return t->n > 0 ? (double)(v->events[t->first + t->n - 1].end_ns - t->begin_ns) : 0;
 }
 
+/* Some of an interval's tracks, by one thread: sums are of as many parts whatever threads there are. */
+struct fitting {
+	struct replay *r;
+	struct interval *v;
+	struct part {
+		struct model model; /* sums of it, and what was seen */
+		double polls_ns;
+	} * parts; /* FIT_PARTS */
+};
+
+static double spend_track(struct interval *v, struct model *m, const struct track *t)
+{
+	double polls_ns = 0;
+	for (uint32_t i = t->first, asked = v->needs_of[i]; i < t->first + t->n; i++) {
+		asked = ask_needs(v, t, asked, i);
+		spend(v, m, t, i);
+	}
+	for (uint32_t i = t->first; i < t->first + t->n; i++)
+		polls_ns += (v->events[i].flags & EVENT_POLLS) != 0 ? (double)v->spent_ns[i] : 0;
+	return polls_ns;
+}
+
+static void spend_part(void *context, size_t i)
+{
+	const struct fitting *x = context;
+	struct part *part = &x->parts[i];
+	size_t end = x->v->ntracks * (i + 1) / FIT_PARTS;
+	part->model = x->r->model;
+	memset(part->model.spent, 0, sizeof(part->model.spent));
+	part->polls_ns = 0;
+	for (size_t k = x->v->ntracks * i / FIT_PARTS; k < end; k++)
+		part->polls_ns += spend_track(x->v, &part->model, &x->v->tracks[k]);
+}
+
+static void add_part(struct replay *r, const struct part *part)
+{
+	struct spent *to = &r->model.spent[0][0][0];
+	const struct spent *from = &part->model.spent[0][0][0];
+	for (size_t i = 0; i < sizeof(r->model.spent) / sizeof(*to); i++) {
+		to[i].ns += from[i].ns;
+		to[i].calls += from[i].calls;
+	}
+	for (unsigned d = 0; d < DISTANCES; d++)
+		r->model.messages[d] |= part->model.messages[d];
+	r->model.large |= part->model.large;
+	r->polls_ns += part->polls_ns;
+}
+
+static int spend_interval(struct replay *r, struct interval *v)
+{
+	struct fitting x = {r, v, malloc(FIT_PARTS * sizeof(*x.parts))};
+	v->spent_ns = calloc(v->n + 1u, sizeof(*v->spent_ns));
+	int code = x.parts == NULL || v->spent_ns == NULL ? -ENOMEM : 0;
+	if (code == 0)
+		pool_run(r->pool, FIT_PARTS, spend_part, &x);
+	for (unsigned i = 0; i < FIT_PARTS && code == 0; i++)
+		add_part(r, &x.parts[i]);
+	for (uint32_t t = 0; t < v->ntracks; t++)
+		r->tracks_ns += track_ns(v, &v->tracks[t]);
+	free(x.parts);
+	return code;
+}
+
 int model_fit(struct replay *r)
 {
 	struct seen *s = calloc(1, sizeof(*s));
@@ -212,20 +278,8 @@ int model_fit(struct replay *r)
 		code = see_interval(s, &r->intervals[i]);
 	for (unsigned d = 0; d < DISTANCES && code == 0; d++)
 		fit_distance(s, d, &r->model);
-	for (uint32_t i = 0; i < r->nintervals && code == 0; i++) {
-		struct interval *v = &r->intervals[i];
-		v->spent_ns = calloc(v->n + 1u, sizeof(*v->spent_ns));
-		if (v->spent_ns == NULL)
-			code = -ENOMEM;
-		for (uint32_t k = 0, asked = 0; k < v->n && code == 0; k++) {
-			asked = ask_needs(v, asked, k);
-			spend(v, &r->model, k);
-		}
-		for (uint32_t k = 0; k < v->n && code == 0; k++)
-			r->polls_ns += (v->events[k].flags & EVENT_POLLS) != 0 ? (double)v->spent_ns[k] : 0;
-		for (uint32_t t = 0; t < v->ntracks && code == 0; t++)
-			r->tracks_ns += track_ns(v, &v->tracks[t]);
-	}
+	for (uint32_t i = 0; i < r->nintervals && code == 0; i++)
+		code = spend_interval(r, &r->intervals[i]);
 	find_means(&r->model);
 	if (s != NULL)
 		seen_done(s);

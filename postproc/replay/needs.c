@@ -11,33 +11,46 @@ int interval_need(struct interval *v, struct need x)
 	return vec_push(&v->needs, x);
 }
 
-/* By event; those of one stay as they are. v->needs_of: where those of each event begin. */
-int interval_sort_needs(struct interval *v)
+int interval_count_needs(struct interval *v, const struct need_list *lists, size_t nlists)
 {
-	size_t n = v->needs.n;
-	if (v->needs_of != NULL && v->sorted == n)
-		return 0;
-	struct need *sorted = malloc((n + 1) * sizeof(*sorted));
 	free(v->needs_of);
 	v->needs_of = calloc(v->n + 2u, sizeof(*v->needs_of));
-	if (sorted == NULL || v->needs_of == NULL) {
-		free(sorted);
+	if (v->needs_of == NULL)
 		return -ENOMEM;
-	}
+	for (size_t k = 0; k < nlists; k++)
+		for (size_t i = 0; i < lists[k].n; i++)
+			v->needs_of[lists[k].at[i].event + 1]++;
+	return 0;
+}
+
+int interval_place_needs(struct interval *v, const struct need_list *lists, size_t nlists)
+{
 	uint32_t *next = v->needs_of + 1; /* of each event, which is where the one after it begins at last */
-	for (size_t i = 0; i < n; i++)
-		next[v->needs.at[i].event]++;
-	for (uint32_t i = 0, first = 0, count; i < v->n; i++, first += count) {
+	uint32_t n = 0;
+	for (uint32_t i = 0, count; i < v->n; i++, n += count) {
 		count = next[i];
-		next[i] = first;
+		next[i] = n;
 	}
-	for (size_t i = 0; i < n; i++)
-		sorted[next[v->needs.at[i].event]++] = v->needs.at[i];
+	struct need *sorted = malloc((n + 1u) * sizeof(*sorted));
+	if (sorted == NULL)
+		return -ENOMEM;
+	for (size_t k = 0; k < nlists; k++)
+		for (size_t i = 0; i < lists[k].n; i++)
+			sorted[next[lists[k].at[i].event]++] = lists[k].at[i];
 	free(v->needs.at);
 	v->needs.at = sorted;
-	v->needs.cap = n + 1;
-	v->sorted = n;
+	v->needs.n = v->sorted = n;
+	v->needs.cap = n + 1u;
 	return 0;
+}
+
+int interval_sort_needs(struct interval *v)
+{
+	struct need_list own = {v->needs.at, v->needs.n};
+	if (v->needs_of != NULL && v->sorted == own.n)
+		return 0;
+	int code = interval_count_needs(v, &own, 1);
+	return code == 0 ? interval_place_needs(v, &own, 1) : code;
 }
 
 /* They come window by window, so they are a few lists in order. */

@@ -12,6 +12,7 @@
 #define SIZE_BINS 48u /* by the binary logarithm of bytes */
 #define NO_EVENT UINT32_MAX
 #define SITES_KNOWN 4u
+#define WALKS 2u /* at the same time: unchanged, and with a change */
 
 /* How members of a collective wait for each other. */
 enum gathering { GATHER_NONE, GATHER_ALL, GATHER_FROM_ROOT, GATHER_TO_ROOT };
@@ -97,9 +98,8 @@ struct base_of_window {
 
 /* One thread of one rank. */
 struct track {
-	uint32_t rank, first, n;  /* of events */
-	int64_t begin_ns;	  /* its computing begins here */
-	VEC(struct event) events; /* while they are read */
+	uint32_t rank, first, n; /* of events */
+	int64_t begin_ns;	 /* its computing begins here */
 	VEC(struct base_of_window) windows;
 };
 
@@ -120,8 +120,7 @@ struct interval {
 	struct track *tracks;
 	uint32_t ntracks;
 	uint32_t first_window, end_window;
-	struct event *events;
-	size_t cap; /* of events */
+	struct event *events; /* track by track; some may be of none, and are nothing */
 	uint32_t n;
 	VEC(struct need) needs; /* by event, ascending; needs_of[e] to needs_of[e + 1] */
 	uint32_t *needs_of;
@@ -162,20 +161,41 @@ struct replay {
 		struct lengths x;
 	} sites[SITES_KNOWN];
 	uint32_t nsites;
+	struct pool *pool;
+	unsigned nthreads;
 	struct walk_room { /* for one interval at a time: memory that is new costs as much as a walk over it */
 		float *gaps;
 		double (*started)[WAYS];
 		size_t cap_gaps, cap_started;
-	} room;
+	} rooms[WALKS];
 };
 
+/* Where intervals are read from: one file, opened as often as threads read it. */
+struct replay_from {
+	struct mpix_file *const *files;
+	unsigned n;	   /* at least 1 */
+	struct pool *pool; /* of as many threads; NULL: one */
+};
+
+/* share.c: call work(context, i, file, e) for each i below n, once each, whichever file has time; a file is one
+ * thread's at a time. What the first i that fails returned, with its text; all before it were done. */
+typedef int replay_piece(void *context, uint32_t i, unsigned file, struct error *e);
+int replay_share(const struct replay_from *from, uint32_t n, replay_piece *work, void *context, struct error *e);
+
 /* load.c: the events, needs, meetings and blames of windows [first, end). */
-int interval_load(struct mpix_file *f, struct interval *v, struct error *e);
+int interval_load(const struct replay_from *from, struct interval *v, struct error *e);
 void interval_done(struct interval *v);
-/* needs.c: one more; all by event, those of one as they are; and other things of size bytes that begin with the event
+/* needs.c: one more; all by event, those of one as they are, with v->needs_of; and other things of size bytes that begin with the event
  * they are of, likewise. 0 or -ENOMEM. */
 int interval_need(struct interval *v, struct need x);
 int interval_sort_needs(struct interval *v);
+/* The same of several lists, which become v->needs: counted (those of event e are v->needs_of[e + 1]), then placed. */
+struct need_list {
+	const struct need *at;
+	size_t n;
+};
+int interval_count_needs(struct interval *v, const struct need_list *lists, size_t nlists);
+int interval_place_needs(struct interval *v, const struct need_list *lists, size_t nlists);
 int interval_sort_by_event(void *at, size_t n, size_t size);
 /* completions.c: what calls that complete collectives need beside the others' starts; when needs are sorted, in which
  * order; and the first that all ranks take part in and need of each other, NULL: none. */

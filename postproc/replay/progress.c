@@ -56,6 +56,14 @@ static int need_partner(struct interval *v, const struct partner *p, size_t n)
 	return interval_need(v, (struct need){p->event, last, .kind = NEED_START});
 }
 
+static bool has_leaves(const struct interval *v)
+{
+	for (size_t i = 0; i < v->meetings.n; i++)
+		if (v->meetings.at[i].gathering == GATHER_TO_ROOT)
+			return true;
+	return false;
+}
+
 static int add_leaves(struct interval *v)
 {
 	int code = 0;
@@ -74,7 +82,7 @@ static int add_leaves(struct interval *v)
 
 int need_progress(struct interval *v)
 {
-	int code = add_leaves(v);
+	int code = has_leaves(v) ? add_leaves(v) : 0;
 	if (code == 0)
 		code = interval_sort_by_event(v->partners.at, v->partners.n, sizeof(*v->partners.at));
 	for (size_t i = 0, n; i < v->partners.n && code == 0; i += n) {

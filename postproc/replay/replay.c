@@ -1,6 +1,8 @@
 /* replay.c - see replay.h. */
 #include "postproc/replay/parts.h"
 
+#include "base/pool.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,16 +94,25 @@ void replay_lasted(struct replay *r, int64_t ns)
 	r->recorded_ns = ns > r->calls_ns ? ns : r->calls_ns;
 }
 
-static int fill(struct mpix_file *f, uint64_t max_events, struct replay *r, struct error *e)
+static uint64_t calls_of(const struct interval *v)
 {
+	uint64_t n = 0;
+	for (uint32_t i = 0; i < v->ntracks; i++)
+		n += v->tracks[i].n;
+	return n;
+}
+
+static int fill(const struct replay_from *from, uint64_t max_events, struct replay *r, struct error *e)
+{
+	struct mpix_file *f = from->files[0];
 	uint64_t all = 0, read = 0;
 	int code = 0;
 	for (uint32_t w = 0; w < mpix_windows(f); w++)
 		all += events_of(f, w);
 	choose(f, all, max_events, r);
 	for (uint32_t i = 0; i < r->nintervals && code == 0; i++) {
-		code = interval_load(f, &r->intervals[i], e);
-		read += r->intervals[i].n;
+		code = interval_load(from, &r->intervals[i], e);
+		read += calls_of(&r->intervals[i]);
 	}
 	r->one_node = is_one_node(f);
 	r->covered = all > 0 ? fmin(1, (double)read / (double)all) : 0;
@@ -113,18 +124,23 @@ static int fill(struct mpix_file *f, uint64_t max_events, struct replay *r, stru
 	return code;
 }
 
-int replay_create(struct mpix_file *f, uint64_t max_events, struct replay **ret_replay, struct error *e)
+int replay_create(struct mpix_file *const *files, unsigned nfiles, uint64_t max_events, struct replay **ret_replay,
+		  struct error *e)
 {
-	if (mpix_groups(f) == 0)
+	if (mpix_groups(files[0]) == 0)
 		return fail(e, -ENOTSUP, "a file of version 1 cannot be replayed: analyze its .mpic files again");
 	struct replay *r = calloc(1, sizeof(*r));
-	if (r != NULL)
+	if (r != NULL) {
 		r->intervals = calloc(INTERVALS, sizeof(*r->intervals));
-	if (r == NULL || r->intervals == NULL) {
+		r->pool = pool_create(nfiles);
+		r->nthreads = nfiles;
+	}
+	if (r == NULL || r->intervals == NULL || r->pool == NULL) {
 		replay_destroy(r);
 		return fail(e, -ENOMEM, "out of memory for the replay");
 	}
-	int code = fill(f, max_events < REPLAY_EVENTS_MAX ? max_events : REPLAY_EVENTS_MAX, r, e);
+	struct replay_from from = {files, nfiles, r->pool};
+	int code = fill(&from, max_events < REPLAY_EVENTS_MAX ? max_events : REPLAY_EVENTS_MAX, r, e);
 	if (code == 0)
 		*ret_replay = r;
 	else
@@ -136,17 +152,20 @@ void replay_destroy(struct replay *r)
 {
 	for (uint32_t i = 0; r != NULL && r->intervals != NULL && i < r->nintervals; i++)
 		interval_done(&r->intervals[i]);
+	for (unsigned i = 0; r != NULL && i < WALKS; i++) {
+		free(r->rooms[i].gaps);
+		free(r->rooms[i].started);
+	}
 	if (r != NULL) {
 		free(r->intervals);
-		free(r->room.gaps);
-		free(r->room.started);
+		pool_destroy(r->pool);
 	}
 	free(r);
 }
 
-static int walk_one(struct replay *r, const struct interval *v, const struct replay_change *change, struct lengths *x)
+static int walk_one(const struct replay *r, struct walk_room *room, const struct interval *v,
+		    const struct replay_change *change, struct lengths *x)
 {
-	struct walk_room *room = &r->room;
 	double ns[WAYS] = {0};
 	if (vec_grow(&room->gaps, &room->cap_gaps, v->n + 1u, sizeof(*room->gaps)) < 0 ||
 	    vec_grow(&room->started, &room->cap_started, v->n + 1u, sizeof(*room->started)) < 0)
@@ -164,23 +183,24 @@ static int walk_one(struct replay *r, const struct interval *v, const struct rep
 	return code;
 }
 
-static int walk_nonblocking(struct replay *r, const struct interval *v, const struct replay_change *change,
-			    struct lengths *x)
+static int walk_nonblocking(const struct replay *r, struct walk_room *room, const struct interval *v,
+			    const struct replay_change *change, struct lengths *x)
 {
 	struct interval other = {0};
 	int code = interval_nonblocking(v, change, &other, &x->put_off);
 	if (code == 0)
-		code = walk_one(r, &other, change, x);
+		code = walk_one(r, room, &other, change, x);
 	interval_done(&other);
 	return code;
 }
 
-static int walk_all(struct replay *r, const struct replay_change *change, struct lengths *x)
+static int walk_all(const struct replay *r, struct walk_room *room, const struct replay_change *change,
+		    struct lengths *x)
 {
 	int code = 0;
 	*x = (struct lengths){0};
 	for (uint32_t i = 0; i < r->nintervals && code == 0; i++)
-		code = (change->nnonblocking > 0 ? walk_nonblocking : walk_one)(r, &r->intervals[i], change, x);
+		code = (change->nnonblocking > 0 ? walk_nonblocking : walk_one)(r, room, &r->intervals[i], change, x);
 	return code;
 }
 
@@ -197,35 +217,69 @@ static double share(double part, double whole)
 	return whole > 0 ? part / whole : 0;
 }
 
-/* Walked, if that is not known. */
-static int lengths_with(struct replay *r, const struct replay_change *change, struct lengths *x)
+/* Lengths that are asked for, the first of what is unchanged. Walked at the same time are those that are not known. */
+struct asked {
+	struct replay *r;
+	struct asked_run {
+		const struct replay_change *change;
+		struct lengths x;
+		bool known;
+		int code;
+	} walks[WALKS];
+};
+
+static void walk_asked(void *context, size_t i)
+{
+	struct asked *a = context;
+	struct asked_run *w = &a->walks[i];
+	if (!w->known)
+		w->code = walk_all(a->r, &a->r->rooms[a->r->nthreads > 1 ? i : 0], w->change, &w->x);
+}
+
+/* Only who is waited for before calls of a site is taken out. */
+static bool is_of_site(const struct replay_change *change)
 {
 	struct replay_change rest = *change;
 	rest.without_states = 0;
-	bool of_site = change->without_states == UINT32_MAX && is_none(&rest) && !(change->undone > 0);
-	*x = r->unchanged;
-	if (is_none(change))
-		return 0;
-	for (uint32_t i = 0; i < r->nsites && of_site; i++)
+	return change->without_states == UINT32_MAX && is_none(&rest) && !(change->undone > 0);
+}
+
+static void find_known(const struct replay *r, const struct replay_change *change, struct asked_run *w)
+{
+	w->known = is_none(change);
+	for (uint32_t i = 0; i < r->nsites && is_of_site(change) && !w->known; i++)
 		if (r->sites[i].site == change->causer_site) {
-			*x = r->sites[i].x;
-			return 0;
+			w->x = r->sites[i].x;
+			w->known = true;
 		}
-	int code = walk_all(r, change, x);
-	if (code == 0 && of_site && r->nsites < SITES_KNOWN)
-		r->sites[r->nsites++] = (struct site_lengths){change->causer_site, *x};
-	return code;
+}
+
+/* With the change; r->unchanged without. */
+static int lengths_with(struct replay *r, const struct replay_change *change, struct lengths *ret_x)
+{
+	const struct replay_change none = REPLAY_AS_IT_WAS;
+	struct asked a = {.r = r, .walks = {{.change = &none}, {.change = change}}};
+	struct asked_run *as_was = &a.walks[0], *other = &a.walks[1];
+	as_was->x = r->unchanged;
+	as_was->known = r->unchanged.ns[AS_RECORDED] > 0;
+	find_known(r, change, other);
+	bool found = other->known;
+	pool_run(r->pool, WALKS, walk_asked, &a);
+	if (as_was->code < 0 || other->code < 0)
+		return as_was->code < 0 ? as_was->code : other->code;
+	r->unchanged = as_was->x;
+	*ret_x = is_none(change) ? r->unchanged : other->x;
+	if (!found && is_of_site(change) && r->nsites < SITES_KNOWN)
+		r->sites[r->nsites++] = (struct site_lengths){change->causer_site, other->x};
+	return 0;
 }
 
 static int predict(struct replay *r, const struct replay_change *change, struct replay_result *ret_result)
 {
-	const struct replay_change none = REPLAY_AS_IT_WAS;
 	const double *before = r->unchanged.ns;
 	struct lengths x;
 	double recorded = 0;
-	int code = before[AS_RECORDED] > 0 ? 0 : walk_all(r, &none, &r->unchanged);
-	if (code == 0)
-		code = lengths_with(r, change, &x);
+	int code = lengths_with(r, change, &x);
 	if (code < 0)
 		return code;
 	for (uint32_t i = 0; i < r->nintervals; i++)
@@ -306,7 +360,7 @@ uint64_t replay_events(const struct replay *r)
 {
 	uint64_t n = 0;
 	for (uint32_t i = 0; i < r->nintervals; i++)
-		n += r->intervals[i].n;
+		n += calls_of(&r->intervals[i]);
 	return n;
 }
 

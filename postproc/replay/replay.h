@@ -106,9 +106,11 @@ void replay_change_done(struct replay_change *change);
 
 struct replay;
 
-/* Read what is needed of f, at most max_events of them (more: intervals of the run). -ENOTSUP, with text, for files of
- * version 1; -EBADMSG or -ENOMEM with text. The caller destroys *ret_replay; f is not needed any more. */
-int replay_create(struct mpix_file *f, uint64_t max_events, struct replay **ret_replay, struct error *e);
+/* Read what is needed of a file, at most max_events of its events (more: intervals of the run). files: the same file,
+ * opened nfiles times, 1 or more, for as many threads; what comes out is the same. -ENOTSUP, with text, for files of
+ * version 1; -EBADMSG or -ENOMEM with text. The caller destroys *ret_replay; the files are not needed any more. */
+int replay_create(struct mpix_file *const *files, unsigned nfiles, uint64_t max_events, struct replay **ret_replay,
+		  struct error *e);
 void replay_destroy(struct replay *r);
 /* So long ranks lived from their MPI_Init on, which the file's calls do not tell of a run that died or stood still, or
  * of which calls were lost. Less than these take is passed over. */

@@ -9,7 +9,7 @@
 static int make_replay(void *context, struct mpix_file *f)
 {
 	struct analysis *a = context;
-	return replay_create(f, EVENTS_MAX, &a->replay, a->e);
+	return replay_create(&f, 1, EVENTS_MAX, &a->replay, a->e);
 }
 
 /* What calls do not tell of a record that is not whole: from the first rank's MPI_Init to the last rank's end. */
