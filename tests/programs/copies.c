@@ -1,5 +1,5 @@
-/* copies.c - a process of MPI is copied (fork) for a while, before the copy executes another program or ends: milliseconds
- * that the copy lasts, milliseconds afterwards, program that the copy becomes. */
+/* copies.c - a process of MPI is copied (fork) for a while, before the copy executes another program or ends:
+ * milliseconds that the copy lasts, milliseconds afterwards, program that the copy becomes. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
 import { rankColor, viridis } from '../../reports/viewer/src/layout/color.ts';
-import { bytes, duration, exactMoment, moment, percent, plural } from '../../reports/viewer/src/layout/format.ts';
+import {
+  bytes,
+  duration,
+  exactMoment,
+  moment,
+  percent,
+  plural,
+  roundDuration,
+} from '../../reports/viewer/src/layout/format.ts';
 import { distanceTo, eventAt, messageAt, neighbourEvent } from '../../reports/viewer/src/layout/pick.ts';
 import { planBars, planMessages, planSummary } from '../../reports/viewer/src/layout/plan.ts';
 import { orderOf } from '../../reports/viewer/src/layout/order.ts';
@@ -193,6 +201,10 @@ test('numbers are written as people read them', () => {
   assert.deepEqual(
     [duration(999), duration(1500), duration(2.5e6), duration(1.5e9), duration(250e9)],
     ['999 ns', '1.50 µs', '2.50 ms', '1.50 s', '250 s'],
+  );
+  assert.deepEqual(
+    [roundDuration(29349), roundDuration(720630), roundDuration(7.2e6), roundDuration(1.25e9)],
+    ['29 µs', '720 µs', '7.2 ms', '1.3 s'],
   );
   assert.deepEqual([bytes(1023), bytes(1024), bytes(1536 * 1024)], ['1023 B', '1.00 KiB', '1.50 MiB']);
   assert.deepEqual([percent(undefined), percent(0), percent(0.001), percent(0.734)], ['–', '0 %', '< 1 %', '73 %']);

@@ -2,6 +2,7 @@
 // it once; a state that is sought is that which all steps before it lead to.
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { shortRange } from '../../reports/viewer/src/model/containers.ts';
 import { Kind } from '../../reports/viewer/src/decode/layout.ts';
 import { DOING, processInWords } from '../../reports/viewer/src/layout/state_words.ts';
 import { LATER, NEVER, linearise } from '../../reports/viewer/src/model/linear.ts';
@@ -595,4 +596,13 @@ test('who waits in a deadlock is who waits in its last call; who has ended waits
   assert.equal(before({ step: 9, whole: false }), null, 'more may come');
   assert.equal(deadlockInWords(cycle)[0], 'deadlock: ranks 0 → 2 → 1 → 0 wait for each other');
   assert.deepEqual(of([0, 2, 1], {}).waits, all, 'of a file that does not say it each waits for the next');
+});
+
+test('a range of nodes that is too long for its place keeps both ends', () => {
+  assert.deepEqual(['n00016 to n00031', 'rack1-n9 to rack2-n1', 'a7', 'login to n3'].map(shortRange), [
+    'n00016–00031',
+    'rack1-n9–rack2-n1',
+    'a7',
+    'login–n3',
+  ]);
 });

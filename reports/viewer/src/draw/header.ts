@@ -3,7 +3,7 @@ import { at, list, num, str } from '../model/analysis';
 import { EFFICIENCIES } from '../model/efficiencies';
 import { callCount, isTotals } from '../model/open';
 import type { Session } from '../work/session';
-import { count, duration, percent, plural } from '../layout/format';
+import { count, duration, percent, plural, roundDuration } from '../layout/format';
 import { h } from './dom';
 
 function facts(trace: Session): string {
@@ -90,7 +90,7 @@ function trust(trace: Session, filter: HTMLElement): HTMLElement {
       ? h(
           'span',
           { class: 'pill', title: 'Times of different nodes agree within this bound' },
-          `clocks ± ${bound.toPrecision(2)} µs`,
+          `clocks ± ${roundDuration(bound * 1e3)}`,
         )
       : null,
     overhead !== undefined

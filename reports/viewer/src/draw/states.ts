@@ -5,6 +5,7 @@ import type { Placed } from '../layout/boxes';
 import { CLASSES, WAITING_STYLE, css } from '../layout/color';
 import { count, duration, plural } from '../layout/format';
 import { tally } from '../layout/state_words';
+import { shortRange } from '../model/containers';
 import type { Box } from '../model/containers';
 import { Doing } from '../model/snapshot';
 import type { Active, Snapshot } from '../model/snapshot';
@@ -198,7 +199,9 @@ export function paintDoing(g: CanvasRenderingContext2D, doing: Doing, p: Point, 
 }
 
 /** No wider than that. */
-function shortened(g: CanvasRenderingContext2D, text: string, width: number): string {
+function shortened(g: CanvasRenderingContext2D, whole: string, width: number): string {
+  if (g.measureText(whole).width <= width) return whole;
+  const text = shortRange(whole);
   if (g.measureText(text).width <= width) return text;
   let n = text.length;
   while (n > 1 && g.measureText(`${text.slice(0, n)}…`).width > width) n--;

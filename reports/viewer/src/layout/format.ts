@@ -9,6 +9,12 @@ export function duration(ns: number): string {
   return `${ns.toFixed(0)} ns`;
 }
 
+/** The same to two digits, of what is known no better. */
+export function roundDuration(ns: number): string {
+  const [scale, unit] = ns >= 1e9 ? [1e9, 's'] : ns >= 1e6 ? [1e6, 'ms'] : [1e3, 'µs'];
+  return `${Number((ns / scale).toPrecision(2))} ${unit}`;
+}
+
 export function bytes(n: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
   let unit = 0;

@@ -76,6 +76,14 @@ function joined(first: Item, last: Item): string {
   return `${nameOf(first).split(' to ')[0]} to ${nameOf(last).split(' to ').pop()}`;
 }
 
+/** "n00016 to n00031" as "n00016–00031": what stands before the number of both once. */
+export function shortRange(name: string): string {
+  const [first = '', last] = name.split(' to ');
+  if (last === undefined) return name;
+  const before = first.replace(/\d+$/, '');
+  return `${first}–${before === last.replace(/\d+$/, '') ? last.slice(before.length) : last}`;
+}
+
 /** Neighbours put together until there are few enough to stand beside each other. */
 export function fewer(items: Item[], most = ITEMS_MAX): Item[] {
   if (items.length <= most) return items;

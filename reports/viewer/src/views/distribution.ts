@@ -167,6 +167,7 @@ class DistributionView implements ViewInstance {
     const values = this.heights();
     const [first, last] = this.bins;
     const most = values.subarray(first, last + 1).reduce((a, b) => Math.max(a, b), 0);
+    if (most === 0) return; // not read yet, or nothing is left: there is no scale
     const foot = height - BOTTOM;
     const tall = (v: number) => (v > 0 ? Math.max(2, (Math.log1p(v) / Math.log1p(most)) * (foot - TOP)) : 0);
     g.font = FONT;

@@ -350,9 +350,17 @@ class LogicalView implements ViewInstance {
   private updateKey(): void {
     const { l } = this;
     const theme = this.app.theme();
-    const key = JSON.stringify([l?.from, l?.to, l?.most, theme.dark, isFiltering(this.app.store.state.filter)]);
+    const key = JSON.stringify([
+      l?.from,
+      l?.to,
+      l?.most,
+      l?.tooMany,
+      theme.dark,
+      isFiltering(this.app.store.state.filter),
+    ]);
     if (key === this.keyOf) return;
     this.keyOf = key;
+    this.key.hidden = (l?.tooMany ?? 0) > 0; // nothing is drawn
     const words = l ? lateSites(l, this.app.session) : '';
     this.key.replaceChildren(
       ...latenessKey(l?.most ?? 0, theme),

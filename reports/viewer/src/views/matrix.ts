@@ -44,15 +44,15 @@ export function amountInWords({ kind, exact }: Traffic, amount: number, n: numbe
   return `${exact ? '' : '≈ '}${text} in ${plural(n, NOUNS[kind])}`;
 }
 
+const joined = (...notes: string[]) => notes.filter((x) => x !== '').join('; ');
+
 /** What of the traffic is not there, in words. */
 export function caveat(t: Traffic): string {
   const left =
     t.leftOut > 0 ? `${count(t.leftOut)} more ${t.kind === 'late' ? 'rows' : 'pairs'} are not in the analysis` : '';
   const whole = t.kind === 'late' && t.wholeRun ? 'of the whole run: whom each call site waited for longest' : '';
   const ends = !t.exact && t.kind !== 'late' ? 'approximate at the ends of the interval' : '';
-  return [t.points.what === 'node' ? 'between compute nodes' : '', whole, ends, left]
-    .filter((x) => x !== '')
-    .join('; ');
+  return joined(whole, ends, left);
 }
 
 /** Traffic as rows, most first. */
@@ -187,7 +187,8 @@ class Matrix implements ViewInstance {
     const t = this.traffic;
     if (!t) return;
     const per = Math.ceil(t.count / CELLS_MAX);
-    const grid = emptyGrid(joinPoints(t.points, per), caveat(t));
+    const of = t.points.what === 'node' ? 'between compute nodes' : '';
+    const grid = emptyGrid(joinPoints(t.points, per), joined(of, caveat(t)));
     for (const [key, value] of this.measure === 'bytes' ? t.bytes : t.messages)
       grid.value[Math.floor(Math.floor(key / t.count) / per) * grid.n + Math.floor((key % t.count) / per)]! += value;
     this.grid = seal(grid);

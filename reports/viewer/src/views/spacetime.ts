@@ -37,7 +37,12 @@ class SpaceTime implements ViewInstance {
   private readonly run: Run;
   private readonly zooming: Zooming;
   private readonly canvas = h('canvas', { class: 'layer', tabindex: 0, role: 'application', 'aria-label': HELP });
-  private readonly shown = h('button', { type: 'button', class: 'space-shown', onclick: () => this.zooming.fit() });
+  private readonly shown = h('button', {
+    type: 'button',
+    class: 'space-shown',
+    hidden: true,
+    onclick: () => this.zooming.fit(),
+  });
   private readonly stage = h('div', { class: 'stage' }, this.canvas, this.shown);
   private readonly title = h('p', { class: 'space-name', hidden: true });
   private readonly sides = h('div', { class: 'space-runs' });
