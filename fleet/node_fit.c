@@ -11,6 +11,7 @@
 
 #define NOISE_LEAST 0.002  /* no program is more even than clocks and kernels are */
 #define FIRST_PRIOR 4.0	   /* so many jobs' worth of doubt that a program has a master */
+#define NOISE_PRIOR 4.0	   /* so many deviations' worth of doubt that a user runs a program as evenly as others */
 #define NORMAL_MEAN 1.2533 /* standard deviation over mean absolute deviation of a normal one */
 
 struct sought {
@@ -131,14 +132,34 @@ static void add_job(struct node_fit *f, const struct scan_job *job, struct node_
 	}
 }
 
-static void end_round(struct node_fit *f, bool with_nodes)
+/* Two nodes of which a program has its only jobs take all that is left of these: without a prior that would count as a
+ * program that is always even, and decide what is said of both. */
+static void learn_noise(struct node_fit *f)
 {
+	double sum = 0, n = 0;
+	for (size_t i = 0; i < f->groups.n; i++) {
+		struct node_offset *o = &f->programs.at[f->groups.at[i].program];
+		o->sum_abs += f->groups.at[i].sum_abs;
+		o->deviations += f->groups.at[i].n;
+		sum += f->groups.at[i].sum_abs;
+		n += f->groups.at[i].n;
+	}
 	for (size_t i = 0; i < f->groups.n; i++) {
 		struct node_group *g = &f->groups.at[i];
+		const struct node_offset *o = &f->programs.at[g->program];
+		double of_program = n > 0 ? (o->sum_abs + NOISE_PRIOR * sum / n) / (o->deviations + NOISE_PRIOR) : 0;
 		if (g->n > 0)
-			g->noise = fmax(NOISE_LEAST, NORMAL_MEAN * g->sum_abs / g->n);
+			g->noise = fmax(NOISE_LEAST,
+					NORMAL_MEAN * (g->sum_abs + NOISE_PRIOR * of_program) / (g->n + NOISE_PRIOR));
 		g->sum_abs = g->n = 0;
 	}
+	for (size_t i = 0; i < f->programs.n; i++)
+		f->programs.at[i].sum_abs = f->programs.at[i].deviations = 0;
+}
+
+static void end_round(struct node_fit *f, bool with_nodes)
+{
+	learn_noise(f);
 	for (size_t i = 0; i < f->programs.n; i++) {
 		struct node_offset *o = &f->programs.at[i];
 		if (o->n > 0)

@@ -9,10 +9,11 @@
 #define NODE_HUBER 2.5 /* standard deviations beyond which a deviation counts less */
 #define NODE_NORMAL_MEDIAN 1.4826
 
-/* A program: offset of rank 0's node. */
+/* A program: offset of rank 0's node; and of its jobs, whoever ran them, as of a group. */
 struct node_offset {
 	uint64_t key;
 	double first, sum, n;
+	double sum_abs, deviations;
 };
 
 /* A program of a user. */

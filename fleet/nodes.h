@@ -6,8 +6,9 @@
  *
  * What a program or a user does to a job as a whole cancels in the mean over the job; what remains of them is how
  * uneven their programs are: noise of its own size for each pair of program and user, so that an even program says more
- * than an uneven one; and an offset of rank 0's node, where masters sit, which schedulers tend to place on the same
- * nodes. The offset is fitted first, so that what could be either is a master.
+ * than an uneven one, held to that of the program and this to that of all where there are few jobs; and an offset of
+ * rank 0's node, where masters sit, which schedulers tend to place on the same nodes. The offset is fitted first, so
+ * that what could be either is a master.
  * Fitted by iterated weighted least squares with Huber's weights (Huber, Robust Statistics, 1981). Nodes that are as
  * they should be are most: the spread of their z tells how far the standard errors are off (Efron, JASA 99, 2004: the
  * empirical null). Suspected is who is slow by NODE_LEAST or more at a false discovery rate of NODE_RATE (Benjamini
