@@ -120,6 +120,7 @@ static void add_job(struct node_fit *f, const struct scan_job *job, struct node_
 		double w = huber(r, g->noise) * freedom / (g->noise * g->noise);
 		f->sum[slot] += w * y;
 		f->weight[slot] += w;
+		f->square[slot] += w * w * r * r / (freedom * freedom);
 		f->jobs[slot]++;
 		g->sum_abs += fmin(fabs(r), 2 * NODE_HUBER * g->noise) / sqrt(freedom);
 		g->n++;
@@ -188,6 +189,7 @@ void node_fit_iterate(struct node_fit *f, int rounds, int first_rounds, double *
 	for (int round = 0; round < rounds; round++) {
 		memset(f->sum, 0, n * sizeof(*f->sum));
 		memset(f->weight, 0, n * sizeof(*f->weight));
+		memset(f->square, 0, n * sizeof(*f->square));
 		memset(f->jobs, 0, n * sizeof(*f->jobs));
 		for (size_t j = 0; j < f->s->jobs.n; j++)
 			if (f->s->jobs.at[j].nodes > 1)
@@ -206,10 +208,11 @@ int node_fit_begin(struct node_fit *f, const struct scan *s)
 	f->effect = calloc(2 * n, sizeof(*f->effect));
 	f->sum = calloc(2 * n, sizeof(*f->sum));
 	f->weight = calloc(2 * n, sizeof(*f->weight));
+	f->square = calloc(2 * n, sizeof(*f->square));
 	f->jobs = calloc(2 * n, sizeof(*f->jobs));
 	f->since = malloc(n * sizeof(*f->since));
 	if (f->group == NULL || f->value == NULL || f->effect == NULL || f->sum == NULL || f->weight == NULL ||
-	    f->jobs == NULL || f->since == NULL)
+	    f->square == NULL || f->jobs == NULL || f->since == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->nodes.n; i++)
 		f->value[i] = (float)log1p(fmax(-0.99, s->nodes.at[i].deviation));
@@ -228,6 +231,7 @@ void node_fit_done(struct node_fit *f)
 	free(f->effect);
 	free(f->sum);
 	free(f->weight);
+	free(f->square);
 	free(f->jobs);
 	free(f->since);
 }

@@ -33,6 +33,7 @@ struct node_fit {
 	uint32_t *group;	       /* of each job */
 	float *value;		       /* logarithm of each deviation */
 	double *effect, *sum, *weight; /* of each node before, then of each since */
+	double *square;		       /* likewise, of what is left: as large as the weight where the noise is right */
 	uint32_t *jobs;
 	uint32_t *since; /* of each node: its first job after its last change; UINT32_MAX: none */
 };
