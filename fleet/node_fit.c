@@ -11,6 +11,7 @@
 
 #define NOISE_LEAST 0.002  /* no program is more even than clocks and kernels are */
 #define FIRST_PRIOR 4.0	   /* so many jobs' worth of doubt that a program has a master */
+#define NOISE_PRIOR 4.0	   /* so many deviations' worth of doubt that a user runs a program as evenly as others */
 #define NORMAL_MEAN 1.2533 /* standard deviation over mean absolute deviation of a normal one */
 
 struct sought {
@@ -119,6 +120,7 @@ static void add_job(struct node_fit *f, const struct scan_job *job, struct node_
 		double w = huber(r, g->noise) * freedom / (g->noise * g->noise);
 		f->sum[slot] += w * y;
 		f->weight[slot] += w;
+		f->square[slot] += w * w * r * r / (freedom * freedom);
 		f->jobs[slot]++;
 		g->sum_abs += fmin(fabs(r), 2 * NODE_HUBER * g->noise) / sqrt(freedom);
 		g->n++;
@@ -131,14 +133,34 @@ static void add_job(struct node_fit *f, const struct scan_job *job, struct node_
 	}
 }
 
-static void end_round(struct node_fit *f, bool with_nodes)
+/* Two nodes of which a program has its only jobs take all that is left of these: without a prior that would count as a
+ * program that is always even, and decide what is said of both. */
+static void learn_noise(struct node_fit *f)
 {
+	double sum = 0, n = 0;
+	for (size_t i = 0; i < f->groups.n; i++) {
+		struct node_offset *o = &f->programs.at[f->groups.at[i].program];
+		o->sum_abs += f->groups.at[i].sum_abs;
+		o->deviations += f->groups.at[i].n;
+		sum += f->groups.at[i].sum_abs;
+		n += f->groups.at[i].n;
+	}
 	for (size_t i = 0; i < f->groups.n; i++) {
 		struct node_group *g = &f->groups.at[i];
+		const struct node_offset *o = &f->programs.at[g->program];
+		double of_program = n > 0 ? (o->sum_abs + NOISE_PRIOR * sum / n) / (o->deviations + NOISE_PRIOR) : 0;
 		if (g->n > 0)
-			g->noise = fmax(NOISE_LEAST, NORMAL_MEAN * g->sum_abs / g->n);
+			g->noise = fmax(NOISE_LEAST,
+					NORMAL_MEAN * (g->sum_abs + NOISE_PRIOR * of_program) / (g->n + NOISE_PRIOR));
 		g->sum_abs = g->n = 0;
 	}
+	for (size_t i = 0; i < f->programs.n; i++)
+		f->programs.at[i].sum_abs = f->programs.at[i].deviations = 0;
+}
+
+static void end_round(struct node_fit *f, bool with_nodes)
+{
+	learn_noise(f);
 	for (size_t i = 0; i < f->programs.n; i++) {
 		struct node_offset *o = &f->programs.at[i];
 		if (o->n > 0)
@@ -167,6 +189,7 @@ void node_fit_iterate(struct node_fit *f, int rounds, int first_rounds, double *
 	for (int round = 0; round < rounds; round++) {
 		memset(f->sum, 0, n * sizeof(*f->sum));
 		memset(f->weight, 0, n * sizeof(*f->weight));
+		memset(f->square, 0, n * sizeof(*f->square));
 		memset(f->jobs, 0, n * sizeof(*f->jobs));
 		for (size_t j = 0; j < f->s->jobs.n; j++)
 			if (f->s->jobs.at[j].nodes > 1)
@@ -185,10 +208,11 @@ int node_fit_begin(struct node_fit *f, const struct scan *s)
 	f->effect = calloc(2 * n, sizeof(*f->effect));
 	f->sum = calloc(2 * n, sizeof(*f->sum));
 	f->weight = calloc(2 * n, sizeof(*f->weight));
+	f->square = calloc(2 * n, sizeof(*f->square));
 	f->jobs = calloc(2 * n, sizeof(*f->jobs));
 	f->since = malloc(n * sizeof(*f->since));
 	if (f->group == NULL || f->value == NULL || f->effect == NULL || f->sum == NULL || f->weight == NULL ||
-	    f->jobs == NULL || f->since == NULL)
+	    f->square == NULL || f->jobs == NULL || f->since == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->nodes.n; i++)
 		f->value[i] = (float)log1p(fmax(-0.99, s->nodes.at[i].deviation));
@@ -207,6 +231,7 @@ void node_fit_done(struct node_fit *f)
 	free(f->effect);
 	free(f->sum);
 	free(f->weight);
+	free(f->square);
 	free(f->jobs);
 	free(f->since);
 }

@@ -9,10 +9,11 @@
 #define NODE_HUBER 2.5 /* standard deviations beyond which a deviation counts less */
 #define NODE_NORMAL_MEDIAN 1.4826
 
-/* A program: offset of rank 0's node. */
+/* A program: offset of rank 0's node; and of its jobs, whoever ran them, as of a group. */
 struct node_offset {
 	uint64_t key;
 	double first, sum, n;
+	double sum_abs, deviations;
 };
 
 /* A program of a user. */
@@ -32,6 +33,7 @@ struct node_fit {
 	uint32_t *group;	       /* of each job */
 	float *value;		       /* logarithm of each deviation */
 	double *effect, *sum, *weight; /* of each node before, then of each since */
+	double *square;		       /* likewise, of what is left: as large as the weight where the noise is right */
 	uint32_t *jobs;
 	uint32_t *since; /* of each node: its first job after its last change; UINT32_MAX: none */
 };

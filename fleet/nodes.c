@@ -57,6 +57,13 @@ static int adjust_p_values(struct node_effect *x, size_t n, const double *p)
 	return 0;
 }
 
+/* What its jobs tell of a node: less where they do not agree. */
+static double weight_of(const struct node_fit *f, size_t at)
+{
+	double jobs = f->jobs[at], excess = jobs > 1 ? f->square[at] / f->weight[at] * jobs / (jobs - 1) : 1;
+	return f->weight[at] / fmax(1, excess);
+}
+
 static void store_effects(const struct node_fit *f, struct node_effect *x, double *room)
 {
 	size_t n = f->s->names.n;
@@ -64,14 +71,14 @@ static void store_effects(const struct node_fit *f, struct node_effect *x, doubl
 		size_t now = f->since[i] != UINT32_MAX ? n + i : i;
 		x[i].jobs = f->jobs[now];
 		x[i].q = 1;
-		x[i].z = f->weight[now] > 0 ? f->effect[now] * sqrt(f->weight[now]) : 0;
+		x[i].z = f->weight[now] > 0 ? f->effect[now] * sqrt(weight_of(f, now)) : 0;
 		for (int k = 0; k < NODE_EVIDENCE; k++)
 			x[i].evidence[k].job = UINT32_MAX;
 	}
 	double spread = spread_of(x, n, room);
 	for (size_t i = 0; i < n; i++) {
 		size_t now = f->since[i] != UINT32_MAX ? n + i : i;
-		double half = f->weight[now] > 0 ? INTERVAL * spread / sqrt(f->weight[now]) : INFINITY;
+		double half = f->weight[now] > 0 ? INTERVAL * spread / sqrt(weight_of(f, now)) : INFINITY;
 		x[i].z /= spread;
 		x[i].effect = expm1(f->effect[now]);
 		x[i].before = expm1(f->effect[i]);

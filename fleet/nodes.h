@@ -6,12 +6,14 @@
  *
  * What a program or a user does to a job as a whole cancels in the mean over the job; what remains of them is how
  * uneven their programs are: noise of its own size for each pair of program and user, so that an even program says more
- * than an uneven one; and an offset of rank 0's node, where masters sit, which schedulers tend to place on the same
- * nodes. The offset is fitted first, so that what could be either is a master.
- * Fitted by iterated weighted least squares with Huber's weights (Huber, Robust Statistics, 1981). Nodes that are as
- * they should be are most: the spread of their z tells how far the standard errors are off (Efron, JASA 99, 2004: the
- * empirical null). Suspected is who is slow by NODE_LEAST or more at a false discovery rate of NODE_RATE (Benjamini
- * and Hochberg, 1995).
+ * than an uneven one, held to that of the program and this to that of all where there are few jobs; and an offset of
+ * rank 0's node, where masters sit, which schedulers tend to place on the same nodes. The offset is fitted first, so
+ * that what could be either is a master.
+ * Fitted by iterated weighted least squares with Huber's weights (Huber, Robust Statistics, 1981). Where a node's jobs
+ * differ by more than that noise, its standard error is what they differ by (the sandwich: Huber, Proc. Fifth Berkeley
+ * Symp., 1967), so that two that are far off are no slow node. Nodes that are as they should be are most: the spread of
+ * their z tells how far the standard errors are off (Efron, JASA 99, 2004: the empirical null). Suspected is who is
+ * slow by NODE_LEAST or more at a false discovery rate of NODE_RATE (Benjamini and Hochberg, 1995).
  *
  * A node may have changed: of what is left of its jobs, in the order in which they began and held to HUBER standard
  * deviations, the split with the largest two-sample z is taken, and again behind it (binary segmentation; Scott and

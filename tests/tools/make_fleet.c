@@ -1,13 +1,15 @@
 /* make_fleet.c - a year of job records of a machine, of which all is known: make_fleet [--jobs N] [--nodes N] [--days
  * N] [--slow N] [--faults N] [--kinds] [--regressions N] [--seasons] [--hung N] [--wasteful N] [--idle N] [--seed S]
- * [--truth FILE]. Records go to standard output, a line each (docs/job.schema.json). Load is
- * diurnal and weekly; programs differ in size, efficiency, evenness, and in whether rank 0 is a master; users have some
- * programs each; nodes of a job stand in a row, as schedulers place them. Planted: slow nodes, and programs (three if
- * not said otherwise) that become less efficient on a day; --faults: nodes that become a tenth slower on a day, with
- * --kinds by turns for good, until they are repaired, in the afternoon, bit by bit, for half of the programs; --hung:
- * jobs of a week that hang until their limit; --wasteful: users whose jobs are useful for 15 % of their time; --idle:
- * users who leave half of their processors idle. --seasons: nights, weekends and ends of months on which all programs
- * are worse, which is no change. --truth: a JSON object with all that is planted. */
+ * [--truth FILE]. Records go to standard output, a line each (docs/job.schema.json). Load is diurnal and weekly;
+ * programs differ in size, efficiency, evenness, and in whether rank 0 is a master; users have some programs each;
+ * nodes of a job stand in a row, as schedulers place them. Planted: slow nodes, and programs (three if not said
+ * otherwise) that become less efficient on a day, of those whose jobs can show it (can_show()); --faults: nodes that
+ * become a tenth slower on a day, with --kinds by turns for good, until they are repaired, in the afternoon, bit by
+ * bit, for half of the programs; --hung: jobs of a week that hang until their limit; --wasteful: users whose jobs are
+ * useful for 15 % of their time; --idle: users who leave half of their processors idle. --seasons: nights, weekends
+ * and ends of months on which all programs are worse, which is no change. --truth: a JSON object with all that is
+ * planted, how many jobs programs have before they became worse and in the four weeks behind that, and of each week
+ * the users, made so or not, whose ranks computed for less than half of the share that those of all others did. */
 #include <getopt.h>
 #include <math.h>
 #include <stdbool.h>
@@ -27,18 +29,25 @@
 #define FAULT 0.1
 #define REPAIR_DAYS 28
 #define DRIFT_DAYS 20 /* until it is a tenth slower */
+#define WASTE 0.15
+#define SHOWN_DAYS 28	 /* in which a change is to be seen */
+#define SHOWN_JOBS 35.0	 /* expected on either side: 20 come surely */
+#define SHOWN_ERRORS 7.0 /* of the difference; see can_show() */
+#define WEEKS_MAX 523
 
 struct program {
 	double efficiency, spread, noise, master, hours;
 	int largest;	   /* power of two of nodes */
 	int regressed_day; /* 0: never */
 	double regressed_to;
+	int jobs[2]; /* before it, and in SHOWN_DAYS behind it */
 	int version_day[3];
 };
 
 static struct program programs[PROGRAMS];
 static int user_program[USERS][3], user_account[USERS];
 static double user_noise[USERS], *slowness;
+static double ran[WEEKS_MAX][USERS], computed[WEEKS_MAX][USERS]; /* core-hours of a week */
 static uint64_t state;
 static long jobs = 10000, nodes = 5000, days = 365, slow = 20, faults, hung, wasteful, idle, regressions = 3;
 static int seasons, kinds, *fault_day, *fault_kind;
@@ -63,8 +72,55 @@ static double normal(void)
 	return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
 }
 
+/* Of a job that it is this user's: put_job() takes the product of two uniform numbers. */
+static double share_of(int user)
+{
+	double low = (double)user / USERS, high = (user + 1.0) / USERS;
+	return high - high * log(high) - low + (user > 0 ? low * log(low) : 0);
+}
+
+static double jobs_a_day(int program)
+{
+	double share = 0;
+	for (int u = 0; u < USERS; u++)
+		for (int k = 0; k < 3; k++)
+			share += user_program[u][k] == program ? share_of(u) / 3 : 0;
+	return share * (double)jobs / (double)days;
+}
+
+/* Whether the jobs of SHOWN_DAYS can tell it from chance: who knew the day and all levels would have a difference of
+ * means that is SHOWN_ERRORS times as large as its error. To be sure of a new build, among 400 of which one may look so
+ * in one report of a hundred, takes 4.2; half of one more if the noise has to be learned from these jobs; and of those
+ * with 2.3 more than that, one in a hundred is missed. */
+static bool can_show(int program, int day, double to)
+{
+	const struct program *p = &programs[program];
+	double a_day = jobs_a_day(program), before = a_day * day, after = a_day * SHOWN_DAYS;
+	double error = sqrt((p->spread * p->spread + p->noise * p->noise) * (1 / before + 1 / after));
+	return before >= SHOWN_JOBS && after >= SHOWN_JOBS && -log(to) >= SHOWN_ERRORS * error;
+}
+
+/* The one at its place, or else the next one that is run more and can show it; if none can, the next that is free. */
+static void plant_regression(int i, int day)
+{
+	double to = 0.93 - 0.03 * (i % 3);
+	int at = -1;
+	for (int k = 0; k < PROGRAMS; k++) {
+		int other = (3 + 7 * i - k + PROGRAMS) % PROGRAMS;
+		bool shows = can_show(other, day, to);
+		if (programs[other].regressed_day > 0 || (at >= 0 && !shows))
+			continue;
+		at = other;
+		if (shows)
+			break;
+	}
+	programs[at].regressed_day = programs[at].version_day[0] = day;
+	programs[at].regressed_to = to;
+}
+
 static void make_programs(void)
 {
+	int regressed[REGRESSIONS_MAX];
 	for (int i = 0; i < PROGRAMS; i++) {
 		struct program *p = &programs[i];
 		p->efficiency = 0.55 + 0.4 * uniform();
@@ -76,18 +132,16 @@ static void make_programs(void)
 		for (int k = 0; k < 3; k++)
 			p->version_day[k] = below((int)days);
 	}
-	for (int i = 0; i < regressions; i++) {
-		struct program *p = &programs[3 + 7 * i];
-		p->regressed_day = (int)days / 4 + below((int)days / 2);
-		p->regressed_to = 0.93 - 0.03 * (i % 3);
-		p->version_day[0] = p->regressed_day;
-	}
+	for (int i = 0; i < regressions; i++)
+		regressed[i] = (int)days / 4 + below((int)days / 2);
 	for (int u = 0; u < USERS; u++) {
 		user_account[u] = below(ACCOUNTS);
 		user_noise[u] = 0.7 + 0.6 * uniform();
 		for (int k = 0; k < 3; k++)
 			user_program[u][k] = (int)(PROGRAMS * uniform() * uniform());
 	}
+	for (int i = 0; i < regressions; i++)
+		plant_regression(i, regressed[i]);
 }
 
 static void make_nodes(void)
@@ -109,6 +163,48 @@ static void make_nodes(void)
 	}
 }
 
+static void put_regressions(FILE *out)
+{
+	const char *comma = "";
+	for (int i = 0; i < PROGRAMS; i++) {
+		const struct program *p = &programs[i];
+		if (p->regressed_day == 0)
+			continue;
+		fprintf(out,
+			"%s\"/apps/code%02d/bin/code%02d\": {\"day\": %d, \"to\": %.3f, \"before\": %d, \"after\": %d}",
+			comma, i, i, FIRST_DAY + p->regressed_day, p->regressed_to, p->jobs[0], p->jobs[1]);
+		comma = ", ";
+	}
+}
+
+/* 1970 began on a Thursday. */
+static int week_of(int day)
+{
+	return (FIRST_DAY + day + 3) / 7 - (FIRST_DAY + 3) / 7;
+}
+
+/* Who, and on which Mondays it could be said of the week before. */
+static void put_little_useful(FILE *out)
+{
+	for (int u = 0, users = 0; u < USERS; u++) {
+		int said = 0;
+		for (int week = 0; week <= week_of((int)days); week++) {
+			double all = 0, useful = 0, mine = ran[week][u];
+			for (int k = 0; k < USERS; k++) {
+				all += ran[week][k];
+				useful += computed[week][k];
+			}
+			if (mine <= 0 || computed[week][u] / mine >= (useful - computed[week][u]) / (all - mine) / 2)
+				continue;
+			if (said++ == 0)
+				fprintf(out, "%s\"user%03d\": [", users++ > 0 ? ", " : "", u);
+			fprintf(out, said > 1 ? ", %d" : "%d", ((FIRST_DAY + 3) / 7 + week + 1) * 7 - 3);
+		}
+		if (said > 0)
+			fputs("]", out);
+	}
+}
+
 static void put_truth(void)
 {
 	FILE *out = fopen(truth, "w");
@@ -122,10 +218,7 @@ static void put_truth(void)
 			comma = ", ";
 		}
 	fputs("}, \"regressions\": {", out);
-	for (int i = 0; i < regressions; i++)
-		fprintf(out, "%s\"/apps/code%02d/bin/code%02d\": {\"day\": %d, \"to\": %.3f}", i > 0 ? ", " : "",
-			3 + 7 * i, 3 + 7 * i, FIRST_DAY + programs[3 + 7 * i].regressed_day,
-			programs[3 + 7 * i].regressed_to);
+	put_regressions(out);
 	fputs("}, \"faults\": {", out);
 	comma = "";
 	for (long i = 0; i < nodes; i++)
@@ -146,7 +239,9 @@ static void put_truth(void)
 	fputs("], \"idle\": [", out);
 	for (long i = 0; i < idle; i++)
 		fprintf(out, "%s\"user%03ld\"", i > 0 ? ", " : "", 3 + 3 * i);
-	fputs("]}\n", out);
+	fputs("], \"little useful\": {", out);
+	put_little_useful(out);
+	fputs("}}\n", out);
 	fclose(out);
 }
 
@@ -270,7 +365,7 @@ static double season_of(time_t start, int day)
 static void put_job(long i)
 {
 	int user = (int)(USERS * uniform() * uniform()), which = user_program[user][below(3)];
-	const struct program *p = &programs[which];
+	struct program *p = &programs[which];
 	struct run r;
 	char when[32], until[32];
 	time_t start = start_of(i);
@@ -280,19 +375,19 @@ static void put_job(long i)
 	for (int k = 0; k < 3; k++)
 		version += day >= p->version_day[k];
 	double hours = p->hours * exp(0.5 * normal()) * ranks, elapsed = hours / ranks * 3600;
-	double communication = p->efficiency * exp(p->spread * normal()) * pow(0.985, log2(r.nodes));
+	double balance = r.mean / r.most;
+	double level = is_wasteful(user) ? WASTE / balance : p->efficiency * pow(0.985, log2(r.nodes));
+	double communication = fmin(0.99, level * exp(p->spread * normal()) * (seasons ? season_of(start, day) : 1));
 	if (p->regressed_day > 0 && day >= p->regressed_day)
 		communication *= p->regressed_to;
-	if (seasons)
-		communication *= season_of(start, day);
-	communication = fmin(0.99, communication);
-	double balance = r.mean / r.most;
-	if (is_wasteful(user))
-		communication = 0.15 / balance;
+	if (p->regressed_day > 0 && day < p->regressed_day + SHOWN_DAYS)
+		p->jobs[day >= p->regressed_day]++;
 	double useful = communication * balance, wait = (1 - useful) * 0.6;
 	double hung_share = hung > 0 && uniform() < (double)hung * (double)days / 7 / (double)jobs ? 0.6 : 0;
 	double unused = is_idle(user) ? hours : 0, all = hours; /* as many processors again */
 	hours *= 1 - hung_share;				/* the rest of it hung */
+	ran[week_of(day)][user] += hours;
+	computed[week_of(day)][user] += hours * useful;
 	time_t end = start + (time_t)elapsed;
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime(&start));
 	strftime(until, sizeof(until), "%Y-%m-%dT%H:%M:%SZ", gmtime(&end));
@@ -385,10 +480,10 @@ int main(int argc, char **argv)
 	make_nodes();
 	if (slowness == NULL || fault_day == NULL || fault_kind == NULL)
 		return 3;
-	if (truth != NULL)
-		put_truth();
 	for (long i = 0; i < jobs; i++)
 		put_job(i);
+	if (truth != NULL)
+		put_truth();
 	free(slowness);
 	free(fault_day);
 	free(fault_kind);

@@ -2,6 +2,8 @@
 #include "fleet/changes.h"
 #include "fleet/nodes.h"
 
+#include "tests/unit/chance.h"
+
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -250,5 +252,69 @@ Test(changes, what_jobs_are_worse_by_for_slow_nodes_is_none)
 		change_list list = found(&s);
 		cr_expect_eq(list.n, (size_t)!told, "%zu", list.n);
 		vec_done(&list);
+	}
+}
+
+/* ---- how many jobs it takes ---- */
+
+#define PROGRAMS 200u
+#define WEEKS_4 28u
+
+static int by_start(const void *a, const void *b)
+{
+	const struct scan_job *x = a, *y = b;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static double part_of(uint64_t *state, double of)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (double)(*state >> 33) / 2147483648.0 * of;
+}
+
+/* So many jobs of a program in the four weeks before and behind the day of its new build: of six users, four sizes. */
+static void add_program(struct scan *s, uint32_t program, const uint32_t jobs[2], double to, double differ,
+			uint64_t *state)
+{
+	uint32_t came = 100 + program % 10;
+	cr_assert_eq(vec_push(&s->versions, ((struct scan_version){program, came})), 0);
+	for (uint32_t i = 0; i < jobs[0] + jobs[1]; i++) {
+		bool behind = i >= jobs[0];
+		uint32_t ranks = 64u << (uint32_t)part_of(state, 4);
+		double when = came - (behind ? 0 : WEEKS_4) + part_of(state, WEEKS_4);
+		double level = 0.7 * pow((double)ranks, -0.02) * exp(differ * chance(state));
+		add(s, program, (uint32_t)when, ranks, level * (behind ? to : 1));
+		struct scan_job *job = &s->jobs.at[s->jobs.n - 1];
+		job->start = (uint32_t)(when * 86400);
+		job->user = 1000 + 10 * program + (uint32_t)part_of(state, 6);
+	}
+}
+
+static double share_found(uint32_t before, uint32_t behind, double to, double differ)
+{
+	struct scan s = {0};
+	uint64_t state = 31;
+	for (uint32_t program = 1; program <= PROGRAMS; program++)
+		add_program(&s, program, (const uint32_t[]){before, behind}, to, differ, &state);
+	vec_sort(&s.jobs, by_start);
+	change_list list = found(&s);
+	double share = (double)list.n / PROGRAMS;
+	vec_done(&list);
+	return share;
+}
+
+/* docs/FLEET.md has more of them. */
+Test(changes, of_a_tenth_are_found_with_twenty_jobs_behind_them)
+{
+	static const struct {
+		uint32_t before, behind;
+		double to, differ, least, most;
+	} cases[] = {
+		{100, 20, 0.9, 0.05, 0.97, 1}, {20, 20, 0.9, 0.03, 0.97, 1}, {20, 20, 0.9, 0.05, 0.65, 1},
+		{60, 60, 0.93, 0.05, 0.95, 1}, {20, 20, 1, 0.05, 0, 0},	     {100, 100, 1, 0.08, 0, 0},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		double share = share_found(cases[i].before, cases[i].behind, cases[i].to, cases[i].differ);
+		cr_expect(share >= cases[i].least && share <= cases[i].most, "case %zu: %.3f", i, share);
 	}
 }

@@ -169,6 +169,83 @@ Test(fleet_judged, costs_are_of_all_its_jobs_since_then)
 	scan_done(&s);
 }
 
+/* Twenty jobs of each of 30 nodes by two at a time, and a program of which those two have the only one. */
+Test(fleet_judged, a_job_of_two_nodes_fits_them_and_says_little)
+{
+	struct scan s = {0};
+	uint64_t state = 13;
+	for (uint32_t i = 0; i < NODES; i++)
+		cr_assert_eq(vec_push(&s.names, 100 + i), 0);
+	for (uint32_t j = 0; j <= 10 * NODES; j++) {
+		bool last = j == 10 * NODES;
+		uint32_t two[2] = {last ? 2 : j % NODES, last ? 3 : (j + 1 + j / NODES) % NODES};
+		float apart = (float)(last ? 0.015 : 0.02 * chance(&state));
+		struct scan_job job = {.id = j + 1,
+				       .program = last ? 2 : 1,
+				       .user = 5,
+				       .ranks = 16,
+				       .start = DAY * 86400 + 3600 * j,
+				       .day = DAY + j / 24,
+				       .first_node = (uint32_t)s.nodes.n,
+				       .nodes = 2,
+				       .core_hours = 2,
+				       .parallel = 0.8F};
+		cr_assert_eq(vec_push(&s.nodes, ((struct scan_node){two[0], apart})), 0);
+		cr_assert_eq(vec_push(&s.nodes, ((struct scan_node){two[1], -apart})), 0);
+		cr_assert_eq(vec_push(&s.jobs, job), 0);
+	}
+	struct node_effect *x = judged(&s);
+	for (uint32_t i = 0; i < NODES; i++)
+		cr_expect(!x[i].suspected, "node %u: %.3f, z %.1f", i, x[i].effect, x[i].z);
+	free(x);
+	scan_done(&s);
+}
+
+/* Four nodes a job, each fourth of an even program, in which a node is far off: always, or in two of three jobs. */
+static struct scan with_far_off(bool always)
+{
+	struct scan s = {0};
+	uint64_t state = 17;
+	uint32_t seen = 0;
+	for (uint32_t i = 0; i < NODES; i++)
+		cr_assert_eq(vec_push(&s.names, 100 + i), 0);
+	for (uint32_t j = 0; j < 3 * NODES; j++) {
+		bool even = j % 4 == 0;
+		struct scan_job job = {.id = j + 1,
+				       .program = even ? 1 : 2,
+				       .user = 5,
+				       .ranks = 16,
+				       .start = DAY * 86400 + 3600 * j,
+				       .day = DAY + j / 24,
+				       .first_node = (uint32_t)s.nodes.n,
+				       .nodes = 4,
+				       .core_hours = 2,
+				       .parallel = 0.8F};
+		for (uint32_t i = 0; i < 4; i++) {
+			uint32_t node = (j + i * (1 + j / NODES)) % NODES;
+			bool far = even && node == SLOW && (seen++ % 3 != 2 || always);
+			double noise = (even ? 0.01 : 0.08) * chance(&state);
+			struct scan_node n = {node, (float)(noise + (far ? 0.09 : 0))};
+			cr_assert_eq(vec_push(&s.nodes, n), 0);
+		}
+		cr_assert_eq(vec_push(&s.jobs, job), 0);
+	}
+	return s;
+}
+
+Test(fleet_judged, two_jobs_that_are_far_off_make_no_slow_node)
+{
+	for (int always = 0; always < 2; always++) {
+		struct scan s = with_far_off(always);
+		struct node_effect *x = judged(&s);
+		cr_expect_eq(x[SLOW].jobs, 12);
+		cr_expect_eq(x[SLOW].suspected, always, "%d: %.3f, z %.1f, q %g", always, x[SLOW].effect, x[SLOW].z,
+			     x[SLOW].q);
+		free(x);
+		scan_done(&s);
+	}
+}
+
 Test(fleet_judged, four_jobs_tell_nothing_and_five_do)
 {
 	for (uint32_t n = NODE_JOBS - 1; n <= NODE_JOBS; n++) {
