@@ -185,8 +185,8 @@ int replay_share(const struct replay_from *from, uint32_t n, replay_piece *work,
 /* load.c: the events, needs, meetings and blames of windows [first, end). */
 int interval_load(const struct replay_from *from, struct interval *v, struct error *e);
 void interval_done(struct interval *v);
-/* needs.c: one more; all by event, those of one as they are, with v->needs_of; and other things of size bytes that begin
- * with the event they are of, likewise. 0 or -ENOMEM. */
+/* needs.c: one more; all by event, those of one as they are, with v->needs_of; and other things of size bytes that
+ * begin with the event they are of, likewise. 0 or -ENOMEM. */
 int interval_need(struct interval *v, struct need x);
 int interval_sort_needs(struct interval *v);
 /* The same of several lists, which become v->needs: counted (those of event e are v->needs_of[e + 1]), then placed. */
