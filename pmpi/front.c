@@ -354,7 +354,10 @@ static int wait_for_slots(atomic_int *state)
 	return atomic_load(state) != 1;
 }
 
-/* Fill all slots, unless there is no MPI. False: somebody else has not come to an end with it. */
+/* This thread fills the slots. The loader takes memory for that from the program, whose malloc() may call MPI. */
+static __thread int is_filler __attribute__((tls_model("initial-exec")));
+
+/* Fill all slots, unless there is no MPI. False: that has not come to an end, and may not before this call has. */
 static int resolve_all(uint64_t index, void *caller)
 {
 	static atomic_int state; /* 0 untouched, 1 being resolved, 2 done */
@@ -363,17 +366,21 @@ static int resolve_all(uint64_t index, void *caller)
 
 	atomic_store(&asked, true);
 	while (atomic_load(&state) != 2) {
+		if (is_filler)
+			return 0;
 		if (!atomic_compare_exchange_strong(&state, &untouched, 1)) {
 			untouched = 0;
 			if (!wait_for_slots(&state))
 				return 0;
 			continue;
 		}
+		is_filler = 1;
 		struct scope s = {loaded_libmpi(), object_of(caller)};
 		if (s.libmpi == NULL)
 			without_libmpi(&s, index);
 		else
 			fill_slots(&s);
+		is_filler = 0;
 		atomic_store(&state, s.libmpi != NULL ? 2 : 0);
 		if (s.libmpi == NULL)
 			return 1;
@@ -381,12 +388,16 @@ static int resolve_all(uint64_t index, void *caller)
 	return 1;
 }
 
-/* Where that call goes on without the tracer. */
+/* Where that call goes on without the tracer. In the middle of dlopen() another one would end the program: then what is
+ * known already, or what all see. */
 static void *past_us(uint64_t index, void *caller)
 {
-	const struct scope s = {loaded_libmpi(), object_of(caller)};
-	struct target t = {0};
-	find_target(&s, name_of(index), &t);
+	struct scope s = {NULL, NULL};
+	struct target t = is_filler ? front_targets[index] : (struct target){0};
+	if (!is_filler)
+		s = (struct scope){loaded_libmpi(), object_of(caller)};
+	if (t.pmpi == NULL)
+		find_target(&s, name_of(index), &t);
 	return t.tool != NULL ? t.tool : t.pmpi != NULL ? t.pmpi : absent(name_of(index));
 }
 

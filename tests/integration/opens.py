@@ -190,6 +190,17 @@ def tracer(place, how):
     return dict(how, LD_PRELOAD=os.environ['TRACER'], MPITRACE_DIR=place.dir + '/ranks')
 
 
+def memory(t, place):
+    """The loader takes memory from the program's own malloc(), which calls MPI: nobody may open a library there."""
+    program = place.compile('mallocs.c', '-ldl')
+    for what, words in (('at any time', []), ('first while a library is opened', [plugin(place)])):
+        plain, name = place.plain(2, program, *words), 'mallocs-%d' % len(words)
+        traced, who = place.traced(2, program, *words, name=name), '%s, a malloc() that calls MPI %s: ' % (place.flavour, what)
+        t.equal(who + 'output and exit code are those of the untraced program', (sorted(traced.stdout.split()), traced.returncode),
+                (sorted(plain.stdout.split()), plain.returncode))
+        t.equal(who + 'the others are recorded', operations(place.analysis(name)).get('MPI_Allreduce'), 20)
+
+
 def lookups(t, place):
     """dlsym() means for a program what it means without us."""
     program = place.dir + '/looks_up'
@@ -255,6 +266,7 @@ def main():
             bound_past(t, place)
             with_broken_tracer(t, place)
             by_ctypes(t, place)
+            memory(t, place)
             sanitized(t, place)
             foreign_names(t, place)
             families_by_hand(t, place)
