@@ -209,8 +209,8 @@ bool process_is_over(const struct process *p)
 	/* A pid of another namespace (a container) says nothing; then the end of the step decides. */
 	if (stat("/proc/self/ns/pid", &st) != 0 || st.st_ino != p->file->pid_namespace)
 		return false;
-	bool known;
+	bool known, comparable = p->file->time_namespace == (stat("/proc/self/ns/time", &st) == 0 ? st.st_ino : 0);
 	uint64_t start = start_time(p->file->pid, &known), its = p->file->process_start;
 	uint64_t apart = start > its ? start - its : its - start;
-	return known && apart > START_APART;
+	return known && (start == 0 || (comparable && apart > START_APART));
 }

@@ -176,6 +176,17 @@ def hidden(t, place):
     t.equal('%s: a program that /proc hides is recorded to its end' % place.flavour, (run.returncode, c['events_lost'], c['complete']), (0, 0, True))
 
 
+def in_another_time(t, place):
+    """A process in a time namespace says of itself that it began when for others it did not: it is none that has gone."""
+    there = ['unshare', '--time', '--monotonic=500000', '--boottime=500000', '--fork']
+    if subprocess.run([*there, 'true'], capture_output=True, check=False).returncode != 0:
+        return # not allowed here, or Linux is older than 5.6
+    program = place.compile('steps.c', '-pthread')
+    run = place.traced(1, *there, program, place.dir + '/c', '20000', '1', 'slow', name='time')
+    c = place.analysis('time')['coverage']
+    t.equal('%s: a program in a time namespace is recorded to its end' % place.flavour, (run.returncode, c['events_lost'], c['complete']), (0, 0, True))
+
+
 def leaves(t, place):
     program = place.compile('leaves.c')
     for what, words in (('exit(7)', []), ('SIGKILL', [str(int(signal.SIGKILL))])):
@@ -243,6 +254,7 @@ def main():
             planted(t, place)
             setuid(t, place)
             hidden(t, place)
+            in_another_time(t, place)
             leaves(t, place)
             forgets(t, place)
             confined(t, place)
