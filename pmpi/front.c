@@ -313,12 +313,25 @@ struct namespaces {
 	struct namespaces *next; /* from version 2 on */
 };
 
-/* The loader's lists stay as they are as long as it goes through them. */
-static int find_any(struct dl_phdr_info *info, size_t size, void *context)
+/* As debuggers do: glibc's name for it, `_r_debug`, may be a copy in the program that the loader does not know. */
+static const struct namespaces *namespaces_of(const struct dl_phdr_info *program)
 {
-	const struct namespaces *n = (const struct namespaces *)(const void *)&_r_debug;
+	for (int i = 0; i < program->dlpi_phnum; i++) {
+		const ElfW(Phdr) *h = &program->dlpi_phdr[i];
+		const ElfW(Dyn) *d = (const ElfW(Dyn) *)(program->dlpi_addr + h->p_vaddr);
+		for (; h->p_type == PT_DYNAMIC && d->d_tag != DT_NULL; d++)
+			if (d->d_tag == DT_DEBUG)
+				return (const struct namespaces *)d->d_un.d_ptr;
+	}
+	return NULL;
+}
+
+/* The loader's lists stay as they are as long as it goes through them. */
+static int find_any(struct dl_phdr_info *program, size_t size, void *context)
+{
+	const struct namespaces *n = namespaces_of(program);
 	const char **ret_name = context;
-	(void)info, (void)size;
+	(void)size;
 	for (; n != NULL && *ret_name == NULL; n = n->base.r_version >= 2 ? n->next : NULL)
 		for (const struct link_map *m = n->base.r_map; m != NULL && *ret_name == NULL; m = m->l_next)
 			if (m->l_name != NULL && lookup_is_libmpi(m->l_name))

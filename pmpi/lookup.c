@@ -63,11 +63,48 @@ static void *finds_nothing(void *handle, const char *name)
 	return NULL;
 }
 
+/* Programs of another libc (musl) start with what is preloaded as well, or end where it lacks a function. */
+#pragma weak dlvsym
+
+/* As the loader of that one does; its tables hold offsets. */
+static dlsym_fn *dlsym_in(const struct dl_phdr_info *info, const ElfW(Dyn) * d)
+{
+	const ElfW(Sym) *symbols = NULL;
+	const char *names = NULL;
+	const uint32_t *hash = NULL;
+	for (; d->d_tag != DT_NULL; d++) {
+		const void *at = (const void *)(info->dlpi_addr + d->d_un.d_ptr);
+		symbols = d->d_tag == DT_SYMTAB ? at : symbols;
+		names = d->d_tag == DT_STRTAB ? at : names;
+		hash = d->d_tag == DT_HASH ? at : hash;
+	}
+	for (uint32_t i = 0; symbols != NULL && names != NULL && hash != NULL && i < hash[1]; i++)
+		if (symbols[i].st_shndx != SHN_UNDEF && strcmp(names + symbols[i].st_name, "dlsym") == 0)
+			return (dlsym_fn *)(info->dlpi_addr + symbols[i].st_value);
+	return NULL;
+}
+
+static int find_dlsym(struct dl_phdr_info *info, size_t size, void *context)
+{
+	dlsym_fn **ret_dlsym = context, *found = NULL;
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum && found == NULL; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			found = dlsym_in(info, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
+	if (found == NULL || found == (dlsym_fn *)dlsym)
+		return 0;
+	*ret_dlsym = found;
+	return 1;
+}
+
 static dlsym_fn *libc(void)
 {
 	dlsym_fn *f = __atomic_load_n(&lookup_libc, __ATOMIC_RELAXED);
 	if (__builtin_expect(f == NULL, false)) {
-		f = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", OLDEST_LIBC);
+		if (dlvsym != NULL)
+			f = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", OLDEST_LIBC);
+		else
+			dl_iterate_phdr(find_dlsym, &f);
 		if (f == NULL)
 			f = finds_nothing;
 		__atomic_store_n(&lookup_libc, f, __ATOMIC_RELAXED);

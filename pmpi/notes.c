@@ -15,6 +15,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define STREAMS 3
@@ -41,6 +42,12 @@ bool note_directory_is_ours(const char *dir)
 	       st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+/* fcntl(2), whose name in glibc (fcntl64) no other libc has. */
+static int descriptor_control(int fd, int command, long argument)
+{
+	return (int)syscall(SYS_fcntl, fd, command, argument);
+}
+
 /* Where the program has closed its standard streams a file would get the number of one, and what another thread of the
  * program writes there. Until the file has its number they are held by descriptors that refuse to be read or written,
  * as closed ones do (O_PATH in open(2)). */
@@ -53,13 +60,14 @@ static int open_above_streams(const char *path, int flags)
 		close(above);
 	int fd = open(path, flags, 0600), why = errno;
 	if (fd >= 0 && fd < STREAMS) { /* the program has closed one meanwhile */
-		above = fcntl(fd, F_DUPFD_CLOEXEC, STREAMS);
+		above = descriptor_control(fd, F_DUPFD_CLOEXEC, STREAMS);
 		why = errno;
 		close(fd);
 		fd = above;
 	}
 	while (n > 0)
-		if ((fcntl(held[--n], F_GETFL) & O_PATH) != 0) /* the program may have put a file there meanwhile */
+		if ((descriptor_control(held[--n], F_GETFL, 0) & O_PATH) !=
+		    0) /* the program may have put a file there meanwhile */
 			close(held[n]);
 	errno = why;
 	return fd;

@@ -242,6 +242,18 @@ def another_mpi(t, place):
         t.check('and it was called', plain.stdout.count(b'serial') == 3, plain)
 
 
+def another_libc(t, place):
+    """A program of musl starts with the front as it does without: it would not if the front needed what only glibc has."""
+    claim, program = 'a program of another libc runs as it does untraced', place.dir + '/other_libc'
+    if not shutil.which('musl-gcc'):
+        t.skip(claim, 'no musl-gcc')
+        return
+    subprocess.run(['musl-gcc', '-w', '-o', program, PROGRAMS + '/other_libc.c'], check=True)
+    plain, traced = run(place, program), run(place, program, **tracer(place, {}))
+    t.equal(claim, (traced.returncode, traced.stdout, traced.stderr), (plain.returncode, plain.stdout, plain.stderr))
+    t.equal('and finds what it asks for', (plain.returncode, plain.stdout), (3, b'7 other 1 0\n'))
+
+
 def families_by_hand(t, place):
     """The tracer of an MPI family, preloaded without the front, by somebody who took it for the tracer."""
     program, folder = place.compile('ends.c'), os.path.dirname(os.environ['TRACER'])
@@ -275,6 +287,7 @@ def main():
     with Place(FLAVOURS[0]) as place:
         lookups(t, place)
         another_mpi(t, place)
+        another_libc(t, place)
     t.end()
 
 
