@@ -23,9 +23,9 @@
 #include "pmpi/lock.h"
 #include "pmpi/lookup.h"
 #include "pmpi/notes.h"
+#include "pmpi/old_libc.h"
 #include "pmpi/settings.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
