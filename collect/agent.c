@@ -342,6 +342,7 @@ static void serve(struct agent *a, const struct starter *starter)
 	int64_t wait_ns = POLL_MIN_NS, began_ns = tick_sample().monotonic_ns;
 	for (;;) {
 		bool over = step_is_over(a, starter); /* asked first: what is there now is all there will be */
+		uint32_t known_before = a->nprocesses;
 		update_cost(a);
 		if (over)
 			step_has_ended(a);
@@ -353,6 +354,9 @@ static void serve(struct agent *a, const struct starter *starter)
 		if (a->output.path == NULL && a->nprocesses > 0 && over)
 			open_output(a); /* the last chance; what is not drained stays in ranks/ */
 		int drained = a->output.path != NULL ? drain_all(a, over) : 0;
+		/* Those that came are sealed now: there may be descriptors for others. */
+		if (over && a->refused && a->nprocesses > known_before)
+			continue;
 		if (over)
 			return;
 		if (a->output.path != NULL)

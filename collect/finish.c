@@ -55,12 +55,12 @@ static void nap(void)
 	nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 }
 
-/* A regular file of ours, whatever lies there under that name: a FIFO would keep us waiting. */
+/* A regular file of ours and of one name, whatever lies there under this one: a FIFO would keep us waiting. */
 static int open_log(int dir_fd)
 {
 	struct stat st;
 	int fd = openat(dir_fd, "log.txt", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())) {
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink > 1)) {
 		close(fd);
 		return -1;
 	}

@@ -155,12 +155,19 @@ static bool has_ended(const char *text)
 	return at != NULL && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X') && stat_field(text, 20) <= 1;
 }
 
-/* 0: there is no such process. *ret_known = false: the system did not let us see. */
+static bool has_no_process(pid_t pid)
+{
+	return kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+/* 0: there is no such process. *ret_known = false: the system did not let us see. A program that nobody may read, or
+ * that wants no core dumps (PR_SET_DUMPABLE), is not even in a /proc that hides processes (hidepid in proc(5)). */
 static uint64_t start_time(uint32_t pid, bool *ret_known)
 {
 	char path[64], text[1024];
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	*ret_known = slurp(path, text, sizeof(text)) > 0 || errno == ENOENT || errno == ESRCH;
+	*ret_known = slurp(path, text, sizeof(text)) > 0 ||
+		     ((errno == ENOENT || errno == ESRCH) && has_no_process((pid_t)pid));
 	return has_ended(text) ? 0 : stat_field(text, 22);
 }
 
@@ -191,7 +198,7 @@ bool process_has_gone(pid_t pid, uint64_t begun)
 {
 	bool known;
 	uint64_t now = start_time((uint32_t)pid, &known);
-	return known && begun != 0 ? now != begun : kill(pid, 0) != 0 && errno == ESRCH;
+	return known && begun != 0 ? now != begun : has_no_process(pid);
 }
 
 bool process_is_over(const struct process *p)
@@ -202,8 +209,8 @@ bool process_is_over(const struct process *p)
 	/* A pid of another namespace (a container) says nothing; then the end of the step decides. */
 	if (stat("/proc/self/ns/pid", &st) != 0 || st.st_ino != p->file->pid_namespace)
 		return false;
-	bool known;
+	bool known, comparable = p->file->time_namespace == (stat("/proc/self/ns/time", &st) == 0 ? st.st_ino : 0);
 	uint64_t start = start_time(p->file->pid, &known), its = p->file->process_start;
 	uint64_t apart = start > its ? start - its : its - start;
-	return known && apart > START_APART;
+	return known && (start == 0 || (comparable && apart > START_APART));
 }

@@ -57,7 +57,7 @@ static void touch(struct standstill *s, const char *path)
 {
 	int64_t touched_ns = time_of(path);
 	bool done = touched_ns != 0 && touched_ns != s->touched_ns;
-	int fd = done ? -1 : open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = done ? -1 : open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (fd >= 0) {
 		futimens(fd, NULL);
 		close(fd);

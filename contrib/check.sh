@@ -336,6 +336,7 @@ main() {
 	install_packages "${PACKAGES[@]}" ccache mmdebstrap libcriterion-dev gfortran mpich libmpich-dev python3-mpi4py chromium shellcheck strace gdb \
 		libopen-trace-format2-dev otf2-tools python3-otf2 libsqlite3-dev nettle-dev protobuf-compiler python3-protobuf python3-numpy \
 		git clang-format clang-tidy python3-jsonschema valgrind mandoc clickhouse-client slurmdbd mariadb-server-core mariadb-client-core btrfs-progs \
+		musl-tools \
 		hpcc lammps netpipe-openmpi netpipe-mpich2 scalapack-mpi-test $(viewer_packages)
 	build
 	servers

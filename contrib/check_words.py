@@ -39,7 +39,7 @@ NEVER_ONE = re.compile(r'limit|more than|longer than|larger than|not a name: 1 t
                        r'mean of|about %|and %s more|repeat|compared|in the mean|add up|on a node|do not fit|exchange messages|connect all|'
                        r'have finished|All %|only %u|as many there|In total|for a free core|as one|complete after|speedup|most time first|From totals')
 
-SPARE = re.compile(r'^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA|COMMIT|WITH|FROM|WHERE|GROUP|DROP|JOIN|ORDER|\.text|\t\.|total\(|mrs |#version)|'
+SPARE = re.compile(r'^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA|COMMIT|WITH|FROM|WHERE|GROUP|DROP|JOIN|ORDER|\.text|\.symver |\t\.|total\(|mrs |#version)|'
                    r'sans-serif|gl_Position|INTEGER NOT NULL|^ *(FROM|WHERE|JOIN|GROUP) |\b(je|b\.eq) [01]f')
 TAG = re.compile(r'<[^<>]*>')
 WORD = re.compile(r'[A-Za-z’\']{2,}')

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define SEGFILE_MAGIC 0x3174726d69706d74ull
-#define SEGFILE_VERSION 20
+#define SEGFILE_VERSION 21
 /* Beside them: in words what the site does not want to be recorded, `profile` (single calls), `arguments`, `paths`,
  * `hosts`; absent: nothing. Variables that say the same may get lost on the way to a program. */
 #define FORBIDDEN_FILENAME "forbidden"
@@ -146,8 +146,9 @@ struct segfile {
 	uint64_t magic; /* stored last, with release order: the file is readable from then on */
 	uint32_t version;
 	uint32_t pid;
-	uint64_t pid_namespace; /* inode: the pid means something only inside it */
-	uint64_t process_start; /* /proc/self/stat field 22: distinguishes a reused pid from this process */
+	uint64_t pid_namespace;	 /* inode: the pid means something only inside it */
+	uint64_t process_start;	 /* /proc/self/stat field 22: distinguishes a reused pid from this process */
+	uint64_t time_namespace; /* inode, 0: there are none: and that means something only inside this one */
 	_Atomic uint32_t state;
 	_Atomic uint32_t stop_events; /* set by the agent: the event budget is spent, totals go on */
 	_Atomic uint32_t nregions;    /* release, after the row is written; the agent's acquire is its partner */

@@ -23,9 +23,9 @@
 #include "pmpi/lock.h"
 #include "pmpi/lookup.h"
 #include "pmpi/notes.h"
+#include "pmpi/old_libc.h"
 #include "pmpi/settings.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -313,12 +313,25 @@ struct namespaces {
 	struct namespaces *next; /* from version 2 on */
 };
 
-/* The loader's lists stay as they are as long as it goes through them. */
-static int find_any(struct dl_phdr_info *info, size_t size, void *context)
+/* As debuggers do: glibc's name for it, `_r_debug`, may be a copy in the program that the loader does not know. */
+static const struct namespaces *namespaces_of(const struct dl_phdr_info *program)
 {
-	const struct namespaces *n = (const struct namespaces *)(const void *)&_r_debug;
+	for (int i = 0; i < program->dlpi_phnum; i++) {
+		const ElfW(Phdr) *h = &program->dlpi_phdr[i];
+		const ElfW(Dyn) *d = (const ElfW(Dyn) *)(program->dlpi_addr + h->p_vaddr);
+		for (; h->p_type == PT_DYNAMIC && d->d_tag != DT_NULL; d++)
+			if (d->d_tag == DT_DEBUG)
+				return (const struct namespaces *)d->d_un.d_ptr;
+	}
+	return NULL;
+}
+
+/* The loader's lists stay as they are as long as it goes through them. */
+static int find_any(struct dl_phdr_info *program, size_t size, void *context)
+{
+	const struct namespaces *n = namespaces_of(program);
 	const char **ret_name = context;
-	(void)info, (void)size;
+	(void)size;
 	for (; n != NULL && *ret_name == NULL; n = n->base.r_version >= 2 ? n->next : NULL)
 		for (const struct link_map *m = n->base.r_map; m != NULL && *ret_name == NULL; m = m->l_next)
 			if (m->l_name != NULL && lookup_is_libmpi(m->l_name))
@@ -354,7 +367,10 @@ static int wait_for_slots(atomic_int *state)
 	return atomic_load(state) != 1;
 }
 
-/* Fill all slots, unless there is no MPI. False: somebody else has not come to an end with it. */
+/* This thread fills the slots. The loader takes memory for that from the program, whose malloc() may call MPI. */
+static __thread int is_filler __attribute__((tls_model("initial-exec")));
+
+/* Fill all slots, unless there is no MPI. False: that has not come to an end, and may not before this call has. */
 static int resolve_all(uint64_t index, void *caller)
 {
 	static atomic_int state; /* 0 untouched, 1 being resolved, 2 done */
@@ -363,17 +379,21 @@ static int resolve_all(uint64_t index, void *caller)
 
 	atomic_store(&asked, true);
 	while (atomic_load(&state) != 2) {
+		if (is_filler)
+			return 0;
 		if (!atomic_compare_exchange_strong(&state, &untouched, 1)) {
 			untouched = 0;
 			if (!wait_for_slots(&state))
 				return 0;
 			continue;
 		}
+		is_filler = 1;
 		struct scope s = {loaded_libmpi(), object_of(caller)};
 		if (s.libmpi == NULL)
 			without_libmpi(&s, index);
 		else
 			fill_slots(&s);
+		is_filler = 0;
 		atomic_store(&state, s.libmpi != NULL ? 2 : 0);
 		if (s.libmpi == NULL)
 			return 1;
@@ -381,12 +401,16 @@ static int resolve_all(uint64_t index, void *caller)
 	return 1;
 }
 
-/* Where that call goes on without the tracer. */
+/* Where that call goes on without the tracer. In the middle of dlopen() another one would end the program: then what is
+ * known already, or what all see. */
 static void *past_us(uint64_t index, void *caller)
 {
-	const struct scope s = {loaded_libmpi(), object_of(caller)};
-	struct target t = {0};
-	find_target(&s, name_of(index), &t);
+	struct scope s = {NULL, NULL};
+	struct target t = is_filler ? front_targets[index] : (struct target){0};
+	if (!is_filler)
+		s = (struct scope){loaded_libmpi(), object_of(caller)};
+	if (t.pmpi == NULL)
+		find_target(&s, name_of(index), &t);
 	return t.tool != NULL ? t.tool : t.pmpi != NULL ? t.pmpi : absent(name_of(index));
 }
 

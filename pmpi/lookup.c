@@ -8,9 +8,9 @@
 
 #include "base/libmpi.h"
 #include "base/path.h"
+#include "pmpi/old_libc.h"
 #include "pmpi/settings.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,7 +22,6 @@ dlsym_fn *lookup_libc __attribute__((visibility("hidden")));
 void *lookup_for_program(void *handle, const char *name) __attribute__((visibility("hidden")));
 
 #ifdef __aarch64__
-#define OLDEST_LIBC "GLIBC_2.17" /* that knows this processor */
 __asm__("	.text\n"
 	"	.globl dlsym\n"
 	"	.type dlsym, %function\n"
@@ -42,7 +41,6 @@ __asm__("	.text\n"
 	"	ret\n"
 	"	.size dlsym, .-dlsym\n");
 #else
-#define OLDEST_LIBC "GLIBC_2.2.5"
 __asm__("	.text\n"
 	"	.globl dlsym\n"
 	"	.type dlsym, @function\n"
@@ -57,19 +55,70 @@ __asm__("	.text\n"
 	"	.size dlsym, .-dlsym\n");
 #endif
 
-static void *finds_nothing(void *handle, const char *name)
+struct wanted {
+	const char *name;
+	void *found;
+};
+
+static bool is_within(const struct dl_phdr_info *info, uintptr_t address)
 {
-	(void)handle, (void)name;
+	uintptr_t at = address - info->dlpi_addr;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    at - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
+			return true;
+	return false;
+}
+
+/* Some loaders (musl) leave offsets in there, others have made them addresses. */
+static const void *table(const struct dl_phdr_info *info, const ElfW(Dyn) * d, ElfW(Sxword) tag)
+{
+	for (; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == tag)
+			return (const void *)(d->d_un.d_ptr + (d->d_un.d_ptr < info->dlpi_addr ? info->dlpi_addr : 0));
 	return NULL;
+}
+
+static void *symbol_in(const struct dl_phdr_info *info, const ElfW(Dyn) * d, const char *name)
+{
+	const ElfW(Sym) *s = table(info, d, DT_SYMTAB);
+	const char *names = table(info, d, DT_STRTAB);
+	const uint32_t *hash = table(info, d, DT_HASH);
+	for (uint32_t n = s != NULL && names != NULL && hash != NULL ? hash[1] : 0; n > 0; n--, s++)
+		if (s->st_shndx != SHN_UNDEF && strcmp(names + s->st_name, name) == 0)
+			return (void *)(info->dlpi_addr + s->st_value);
+	return NULL;
+}
+
+static int find_symbol(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct wanted *w = context;
+	(void)size;
+	if (is_within(info, (uintptr_t)find_symbol))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum && w->found == NULL; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			w->found = symbol_in(info, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+					     w->name);
+	return w->found != NULL;
+}
+
+/* Where there is no dlvsym(): of another libc, or an older one in a program that is not linked with libdl. */
+static void *search(void *handle, const char *name)
+{
+	struct wanted w = {name, NULL};
+	if (handle == RTLD_NEXT)
+		dl_iterate_phdr(find_symbol, &w);
+	return w.found;
 }
 
 static dlsym_fn *libc(void)
 {
 	dlsym_fn *f = __atomic_load_n(&lookup_libc, __ATOMIC_RELAXED);
 	if (__builtin_expect(f == NULL, false)) {
-		f = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", OLDEST_LIBC);
+		f = (dlsym_fn *)(dlvsym != NULL ? dlvsym(RTLD_NEXT, "dlsym", OLDEST_LIBC) : search(RTLD_NEXT, "dlsym"));
 		if (f == NULL)
-			f = finds_nothing;
+			f = search;
 		__atomic_store_n(&lookup_libc, f, __ATOMIC_RELAXED);
 	}
 	return f;
@@ -94,15 +143,8 @@ bool lookup_is_libmpi(const char *path)
 
 static int is_in_libmpi(struct dl_phdr_info *info, size_t size, void *address)
 {
-	uintptr_t at = (uintptr_t)address - info->dlpi_addr;
 	(void)size;
-	if (info->dlpi_name == NULL || !lookup_is_libmpi(info->dlpi_name))
-		return 0;
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
-		    at - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
-			return 1;
-	return 0;
+	return info->dlpi_name != NULL && lookup_is_libmpi(info->dlpi_name) && is_within(info, (uintptr_t)address);
 }
 
 /* Our PMPI_X. */

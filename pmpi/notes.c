@@ -15,10 +15,27 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define STREAMS 3
 #define LOCK_TRIES 1000 /* somebody who keeps the lock must not keep the program */
+
+/* What in glibc has a new name or version (fcntl64, and stat64 and the like of 2.33), which others do not have. */
+static int descriptor_control(int fd, int command, long argument)
+{
+	return (int)syscall(SYS_fcntl, fd, command, argument);
+}
+
+static int status_of(int fd, struct stat *ret_st)
+{
+	return (int)syscall(SYS_fstat, fd, ret_st);
+}
+
+static int status_at(const char *path, struct stat *ret_st)
+{
+	return (int)syscall(SYS_newfstatat, AT_FDCWD, path, ret_st, AT_SYMLINK_NOFOLLOW);
+}
 
 static bool has_dots(const char *dir)
 {
@@ -37,7 +54,7 @@ static bool is_top(const char *dir)
 bool note_directory_is_ours(const char *dir)
 {
 	struct stat st;
-	return dir[0] == '/' && !has_dots(dir) && !is_top(dir) && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+	return dir[0] == '/' && !has_dots(dir) && !is_top(dir) && status_at(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
 	       st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
@@ -53,13 +70,14 @@ static int open_above_streams(const char *path, int flags)
 		close(above);
 	int fd = open(path, flags, 0600), why = errno;
 	if (fd >= 0 && fd < STREAMS) { /* the program has closed one meanwhile */
-		above = fcntl(fd, F_DUPFD_CLOEXEC, STREAMS);
+		above = descriptor_control(fd, F_DUPFD_CLOEXEC, STREAMS);
 		why = errno;
 		close(fd);
 		fd = above;
 	}
 	while (n > 0)
-		if ((fcntl(held[--n], F_GETFL) & O_PATH) != 0) /* the program may have put a file there meanwhile */
+		if ((descriptor_control(held[--n], F_GETFL, 0) & O_PATH) !=
+		    0) /* the program may have put a file there meanwhile */
 			close(held[n]);
 	errno = why;
 	return fd;
@@ -72,7 +90,7 @@ int note_open(const char *path, int flags, uid_t owner)
 	int fd = open_above_streams(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != owner || st.st_nlink != 1) {
+	if (status_of(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != owner || st.st_nlink != 1) {
 		close(fd);
 		errno = EACCES;
 		return -1;
@@ -104,7 +122,7 @@ bool note_append(const char *name, size_t max_bytes, const char *line, size_t le
 	struct stat st;
 	bool whole = false;
 	int before = errno, fd = open_note(name, O_APPEND);
-	if (fd >= 0 && fstat(fd, &st) == 0 && (size_t)st.st_size + len_bytes <= max_bytes &&
+	if (fd >= 0 && status_of(fd, &st) == 0 && (size_t)st.st_size + len_bytes <= max_bytes &&
 	    note_fits_limit((uint64_t)st.st_size + len_bytes)) {
 		whole = write(fd, line, len_bytes) == (ssize_t)len_bytes;
 		if (!whole)
@@ -133,7 +151,7 @@ static void count_unsaid(void)
 	int before = errno, fd = open_note("unsaid", 0);
 	for (int i = 0; i < LOCK_TRIES && fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0; i++)
 		sched_yield();
-	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size < UNTRACED_UNSAID_MAX) {
+	if (fd >= 0 && status_of(fd, &st) == 0 && st.st_size < UNTRACED_UNSAID_MAX) {
 		fits = note_fits_limit((uint64_t)st.st_size + 1);
 		if (fits)
 			(void)!ftruncate(fd, st.st_size + 1);

@@ -135,6 +135,7 @@ static void describe(void)
 	segfile->pid = (uint32_t)getpid();
 	segfile->pid_namespace = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
 	segfile->process_start = start_time();
+	segfile->time_namespace = stat("/proc/self/ns/time", &st) == 0 ? st.st_ino : 0;
 	segfile->ticks_are_tsc = tick_is_tsc;
 	segfile->rank = segfile->size = -1;
 	read_launcher();

@@ -131,7 +131,7 @@ static void leave_unset(const struct step *s)
 {
 	char path[PATH_MAX + 32];
 	snprintf(path, sizeof(path), "%s/ranks/" UNSET_FILENAME, s->dir);
-	int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		close(fd);
 }

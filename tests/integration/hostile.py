@@ -7,7 +7,7 @@ import signal
 import stat
 import subprocess
 
-from trace import FLAVOURS, MPITRACE, Place, Step, Tests, operations
+from trace import FLAVOURS, MPITRACE, TIMEOUT, Place, Step, Tests, operations, shown as analysed
 
 TRACER = os.environ['TRACER']
 NOBODY = 65534
@@ -154,6 +154,39 @@ def setuid(t, place):
             shown(plain) == shown(traced) and files_below(ranks) == [], (shown(plain), shown(traced), files_below(ranks)))
 
 
+HIDING = 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid=%d --regid=%d --clear-groups "$@"' % (NOBODY, NOBODY)
+
+
+def hidden(t, place):
+    """A program that nobody may read is not to be seen in a /proc that hides processes, also by its user's agent: it goes on."""
+    if os.geteuid() != 0:
+        return
+    os.chmod(place.dir, 0o755)
+    at, rounds = place.dir + '/unseen', 20000
+    os.mkdir(at, 0o700)
+    os.chown(at, NOBODY, NOBODY)
+    program = shutil.copy(place.compile('steps.c', '-pthread'), at + '/unreadable')
+    os.chmod(program, 0o711)
+    hides = ['unshare', '--mount', '--pid', '--fork', '--mount-proc', 'sh', '-c', HIDING, 'sh']
+    if subprocess.run([*hides, MPITRACE, '--version'], capture_output=True, check=False).returncode != 0:
+        return # no mounts here, or an installation for root alone
+    run = subprocess.run([*hides, MPITRACE, 'run', '--out', at, '--name', 'trace', '--', program, at + '/c', str(rounds), '1', 'slow'],
+                         env=dict(place.env, HOME=at, TMPDIR=at), cwd=at, capture_output=True, timeout=TIMEOUT, check=False)
+    c = analysed(at + '/trace.mpix')['coverage']
+    t.equal('%s: a program that /proc hides is recorded to its end' % place.flavour, (run.returncode, c['events_lost'], c['complete']), (0, 0, True))
+
+
+def in_another_time(t, place):
+    """A process in a time namespace says of itself that it began when for others it did not: it is none that has gone."""
+    there = ['unshare', '--time', '--monotonic=500000', '--boottime=500000', '--fork']
+    if subprocess.run([*there, 'true'], capture_output=True, check=False).returncode != 0:
+        return # not allowed here, or Linux is older than 5.6
+    program = place.compile('steps.c', '-pthread')
+    run = place.traced(1, *there, program, place.dir + '/c', '20000', '1', 'slow', name='time')
+    c = place.analysis('time')['coverage']
+    t.equal('%s: a program in a time namespace is recorded to its end' % place.flavour, (run.returncode, c['events_lost'], c['complete']), (0, 0, True))
+
+
 def leaves(t, place):
     program = place.compile('leaves.c')
     for what, words in (('exit(7)', []), ('SIGKILL', [str(int(signal.SIGKILL))])):
@@ -220,6 +253,8 @@ def main():
                 environment(t, place)
             planted(t, place)
             setuid(t, place)
+            hidden(t, place)
+            in_another_time(t, place)
             leaves(t, place)
             forgets(t, place)
             confined(t, place)

@@ -190,6 +190,17 @@ def tracer(place, how):
     return dict(how, LD_PRELOAD=os.environ['TRACER'], MPITRACE_DIR=place.dir + '/ranks')
 
 
+def memory(t, place):
+    """The loader takes memory from the program's own malloc(), which calls MPI: nobody may open a library there."""
+    program = place.compile('mallocs.c', '-ldl')
+    for what, words in (('at any time', []), ('first while a library is opened', [plugin(place)])):
+        plain, name = place.plain(2, program, *words), 'mallocs-%d' % len(words)
+        traced, who = place.traced(2, program, *words, name=name), '%s, a malloc() that calls MPI %s: ' % (place.flavour, what)
+        t.equal(who + 'output and exit code are those of the untraced program', (sorted(traced.stdout.split()), traced.returncode),
+                (sorted(plain.stdout.split()), plain.returncode))
+        t.equal(who + 'the others are recorded', operations(place.analysis(name)).get('MPI_Allreduce'), 20)
+
+
 def lookups(t, place):
     """dlsym() means for a program what it means without us."""
     program = place.dir + '/looks_up'
@@ -231,6 +242,18 @@ def another_mpi(t, place):
         t.check('and it was called', plain.stdout.count(b'serial') == 3, plain)
 
 
+def another_libc(t, place):
+    """A program of musl starts with the front as it does without: it would not if the front needed what only glibc has."""
+    claim, program = 'a program of another libc runs as it does untraced', place.dir + '/other_libc'
+    if not shutil.which('musl-gcc'):
+        t.skip(claim, 'no musl-gcc')
+        return
+    subprocess.run(['musl-gcc', '-w', '-o', program, PROGRAMS + '/other_libc.c'], check=True)
+    plain, traced = run(place, program), run(place, program, **tracer(place, {}))
+    t.equal(claim, (traced.returncode, traced.stdout, traced.stderr), (plain.returncode, plain.stdout, plain.stderr))
+    t.equal('and finds what it asks for', (plain.returncode, plain.stdout), (3, b'7 other 1 0\n'))
+
+
 def families_by_hand(t, place):
     """The tracer of an MPI family, preloaded without the front, by somebody who took it for the tracer."""
     program, folder = place.compile('ends.c'), os.path.dirname(os.environ['TRACER'])
@@ -255,6 +278,7 @@ def main():
             bound_past(t, place)
             with_broken_tracer(t, place)
             by_ctypes(t, place)
+            memory(t, place)
             sanitized(t, place)
             foreign_names(t, place)
             families_by_hand(t, place)
@@ -263,6 +287,7 @@ def main():
     with Place(FLAVOURS[0]) as place:
         lookups(t, place)
         another_mpi(t, place)
+        another_libc(t, place)
     t.end()
 
 

@@ -25,10 +25,10 @@ def bounded():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def call(*words, seconds=PATIENCE):
+def call(*words, seconds=PATIENCE, before=()):
     """None when it hangs."""
     try:
-        return subprocess.run([MPITRACE, *words], capture_output=True, timeout=seconds, preexec_fn=bounded, stdin=subprocess.DEVNULL)
+        return subprocess.run([*before, MPITRACE, *words], capture_output=True, timeout=seconds, preexec_fn=bounded, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         return None
 
@@ -116,10 +116,10 @@ def recorded(place, executable, name, **layout):
     return step
 
 
-def collected(step):
+def collected(step, *before):
     """Exit code and calls of what the agent makes of it; None when it hangs."""
     open(step.dir + '/done', 'w').close()
-    run = call('collect', step.dir)
+    run = call('collect', step.dir, before=before)
     got = step.counts() if run else None
     return run and (run.returncode, got and sum(sum(p['totals'].values()) for p in got['processes']))
 
@@ -251,8 +251,14 @@ def copies(t, place, program):
     first = glob.glob(step.dir + '/ranks/*.mpit')[0]
     for i in range(n - 1):
         shutil.copy(first, '%s/ranks/%d.%d.mpit' % (step.dir, i + 100, i))
+    few = recorded(place, program, 'descriptors')
+    for i in range(100):
+        shutil.copy(first, '%s/ranks/%d.%d.mpit' % (few.dir, i + 100, i))
     got = collected(step)
     t.check('%s: %d processes: all are drained' % (place.flavour, n), got and got[0] == 0 and len(step.counts()['processes']) == n, got)
+    got = collected(few, 'prlimit', '--nofile=32')
+    t.check('%s: 101 processes by an agent of 32 descriptors: all are drained' % place.flavour,
+            got and got[0] == 0 and len(few.counts()['processes']) == 101, got)
 
 
 def status(pid):

@@ -22,8 +22,15 @@ def excused():
     return [(re.compile('P?' + '(?:' + r[0] + ')$'), r[2].strip()) for r in rows if r[1] == 'leave']
 
 
+def newest_needed(path):
+    out = subprocess.run(['nm', '-D', '--undefined-only', path], capture_output=True, text=True, check=True).stdout
+    return max(tuple(map(int, version.split('.'))) for version in re.findall(r'@GLIBC_([0-9.]+)', out))
+
+
 def main():
     t = Tests()
+    t.check('what is preloaded needs no glibc after 2.17: it would end each program of an older one, as in a container',
+            newest_needed(os.environ['TRACER']) <= (2, 17), newest_needed(os.environ['TRACER']))
     front = {name for name, _ in symbols(os.environ['TRACER'])}
     excuses = excused()
     t.check('every excuse has a reason', all(reason for _, reason in excuses), excuses)

@@ -324,6 +324,23 @@ Test(traces, of_nodes_that_have_said_why_there_is_none_none_is_waited_for, .time
 	cr_expect_eq(access(path, F_OK), 0);
 }
 
+Test(traces, the_log_of_a_finisher_is_written_through_no_second_name)
+{
+	char path[PATH_MAX], other[PATH_MAX];
+	struct stat st;
+	snprintf(path, sizeof(path), "%s/log.txt", dir);
+	snprintf(other, sizeof(other), "%s/mine", dir);
+	write_file(other, "", 0);
+	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
+	cr_assert(dir_fd >= 0 && link(other, path) == 0);
+	finish_log(dir_fd, "to another file");
+	cr_expect(stat(other, &st) == 0 && st.st_size == 0);
+	unlink(path);
+	finish_log(dir_fd, "to its own");
+	cr_expect(stat(path, &st) == 0 && st.st_size > 0);
+	close(dir_fd);
+}
+
 /* Who is traced is waited for by the tracer before its parent: as if it hung in a file system that does not answer. */
 static void hold_child_of(pid_t parent)
 {

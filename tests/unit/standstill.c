@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SECOND_NS 1000000000ll
@@ -152,4 +153,18 @@ Test(standstill, the_first_node_says_so_for_another_one_as_long_as_that_one_does
 	standstill_end(&other);
 	cr_expect(!has(STANDSTILL_ELSEWHERE));
 	standstill_end(&first);
+}
+
+/* Who may write to the step's directory, as its group, may have put one there. */
+Test(standstill, a_fifo_where_other_nodes_look_keeps_no_agent_waiting, .timeout = 10)
+{
+	struct standstill other = node(1);
+	char path[160];
+	snprintf(path, sizeof(path), "%s/" STANDSTILL_ELSEWHERE, place);
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	look(&other, 40, false);
+	look(&other, 46, false);
+	cr_expect(other.stands);
+	standstill_end(&other);
+	unlink(path);
 }
