@@ -1,6 +1,6 @@
 /* graph.c - shapes that are recognised by counting links: all-to-all, ping-pong, butterfly, tree.
  */
-#include "postproc/patterns/patterns.h"
+#include "postproc/patterns/shape.h"
 #include "base/units.h"
 
 #include <math.h>

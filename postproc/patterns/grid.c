@@ -1,7 +1,7 @@
 /* grid.c - halo exchange, sweep and ring: all three are neighbours of a process grid of one
  * to three dimensions. Every factorisation of the number of ranks is tried; the grid explains the
  * traffic best if most bytes go to neighbours and most neighbours exchange something. */
-#include "postproc/patterns/patterns.h"
+#include "postproc/patterns/shape.h"
 #include "base/units.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* root.c - one rank in the middle: master and workers, and rooted collectives. */
-#include "postproc/patterns/patterns.h"
+#include "postproc/patterns/shape.h"
 #include "base/units.h"
 
 #include <stdio.h>

@@ -33,6 +33,17 @@ int import_reason(struct import *x, const char *fmt, ...)
 	return 0;
 }
 
+int64_t import_runtime_ns(const struct import *x)
+{
+	int64_t last = 0;
+	for (uint32_t r = 0; r < x->nranks; r++)
+		if (x->ranks[r].events.n > 0) {
+			int64_t end = x->ranks[r].events.at[x->ranks[r].events.n - 1].end_ns;
+			last = end > last ? end : last;
+		}
+	return last;
+}
+
 void import_done(struct import *x)
 {
 	for (uint32_t r = 0; x->ranks != NULL && r < x->nranks; r++)

@@ -297,17 +297,6 @@ static int gather(struct writing *w, uint32_t window, uint32_t group)
 	return code;
 }
 
-int64_t import_runtime_ns(const struct import *x)
-{
-	int64_t last = 0;
-	for (uint32_t r = 0; r < x->nranks; r++)
-		if (x->ranks[r].events.n > 0) {
-			int64_t end = x->ranks[r].events.at[x->ranks[r].events.n - 1].end_ns;
-			last = end > last ? end : last;
-		}
-	return last;
-}
-
 static int put_parts(struct writing *w, struct mpix_scratch *scratch, struct mpix_packed *packed)
 {
 	int64_t runtime_ns = import_runtime_ns(w->x);

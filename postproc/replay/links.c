@@ -1,7 +1,7 @@
 /* links.c - what each event needs, and who was seen to be waited for.
  * In: messages and waits of the file, window by window, which threads share; events that are there.
  * Out: v->needs, v->blames, v->completions. */
-#include "postproc/replay/load.h"
+#include "postproc/replay/loading.h"
 #include "postproc/replay/moves.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* load.c - from an .mpix to events in a row, and the collectives that they are parts of.
  * In: cells of the file, group by group, which threads share.  Out: struct interval, of which links.c does the rest. */
-#include "postproc/replay/load.h"
+#include "postproc/replay/loading.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* patterns.c - "patterns": the shapes that hold, the clearest first; "irregular" when there is
  * traffic and none does. */
-#include "postproc/patterns/patterns.h"
+#include "postproc/patterns/shape.h"
 #include "base/units.h"
 
 #include <stdio.h>

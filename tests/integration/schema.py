@@ -187,7 +187,7 @@ def other_names(t, schema):
     waits = sorted(contract.at(schema, ['wait_states', '[]', 'state'])['enum'])
     t.equal('totals know the same wait states', sorted(contract.at(schema, ['wait_totals', '[]', 'state'])['enum']), waits)
     patterns = sorted(contract.at(schema, ['patterns', '[]', 'pattern'])['enum'])
-    t.equal('patterns that postproc makes are those of the schema', sorted(rows_of('postproc/patterns/patterns.h', '#define PATTERNS(ROW)', r'ROW\((\w+)') + ['irregular']),
+    t.equal('patterns that postproc makes are those of the schema', sorted(rows_of('postproc/patterns/shape.h', '#define PATTERNS(ROW)', r'ROW\((\w+)') + ['irregular']),
             patterns)
 
 

@@ -1,5 +1,5 @@
-/* patterns.h - the shape of the communication, recovered from who sent how much to whom
- * (SEMANTICS.md 5). A pattern is a function `void pattern_<name>(const struct shape *s, struct
+/* shape.h - the shape of the communication, recovered from who sent how much to whom
+ * (SEMANTICS.md, section 6). A pattern is a function `void pattern_<name>(const struct shape *s, struct
  * pattern *p)` that sets p->score, and one row in PATTERNS. Scores are 0..1; below
  * PATTERN_SCORE_MIN a pattern does not hold. */
 #pragma once

@@ -1,4 +1,4 @@
-/* load.h - what load.c and links.c share while an interval is read. Private to them. */
+/* loading.h - what load.c and links.c share while an interval is read. Private to them. */
 #pragma once
 
 #include "postproc/replay/parts.h"
