@@ -38,6 +38,9 @@ int fabric_add(struct fabric *f, const char *name, unsigned line, const char *no
 /* One size of a block. 0, or -EBADMSG with text. */
 int fabric_add_size(struct fabric *f, const char *text, unsigned line, struct error *e);
 
+/* All is read: tie switches together, find circles, put blocks together. 0, or -errno with text. */
+int fabric_finish(struct fabric *f, struct error *e);
+
 /* The two readers, f being empty. 0, or -errno with text. */
 int fabric_from_conf(struct fabric *f, const char *text, size_t len_bytes, struct error *e);
 int fabric_from_yaml(struct fabric *f, const char *text, size_t len_bytes, struct error *e);
