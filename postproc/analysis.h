@@ -159,21 +159,24 @@ int64_t time_window_mpi_ns(const struct time_window *at);
 int64_t time_window_useful_ns(const struct time_window *at);
 /* threads.c: what each thread of a rank did in its region: p->threads.n of them, to be freed; NULL without memory. */
 struct thread_totals *threads_of(const struct step *s, const struct process *p, double region_ns);
-/* threads.c: it made calls, or is in its first. */
+/* region.c: it made calls, or is in its first. */
 bool thread_called(const struct process *p, uint32_t thread, uint64_t calls);
 /* threads.c: times of a rank whose MPI calls come from several threads. 0 or -ENOMEM. */
 int threads_rank(const struct step *s, const struct process *p, struct rank_totals *t);
-/* ranks.c: how long it was in the call in which it died, of one thread or (NONE) the longest of all; 0: not known. */
+/* region.c: how long it was in the call in which it died, of one thread or (NONE) the longest of all; 0: not known. */
 double rank_open_ns(const struct process *p, uint32_t thread);
-/* ranks.c: its traced region: from MPI_Init's exit to MPI_Finalize's enter; to its end, or what is known last, of a
+/* region.c: its traced region: from MPI_Init's exit to MPI_Finalize's enter; to its end, or what is known last, of a
  * rank that never came there; where the run stood still at its end, to its last advance. TIME_ABSENT: it has none. */
 void rank_region(const struct process *p, int64_t *ret_from_ns, int64_t *ret_to_ns);
-/* ranks.c: is it MPI_Init or MPI_Finalize? */
+/* region.c: is it MPI_Init or MPI_Finalize? */
 bool is_startup(const struct step *s, const struct sig *sig);
 /* leaks.c: add to f what was made and not freed, and calls that returned an error. 0 or -ENOMEM. */
 int leaks_find(const struct analysis *a, struct defects *f);
 
-/* ranks.c: share of a rank's thread time that the tracer took, 0 to 1. */
+/* tracing.c: what of the rank's time the tracer took, and how many threads called; its region and time in MPI are
+ * there. */
+void tracing_of_rank(const struct step *s, struct process *p, struct rank_totals *t);
+/* tracing.c: share of a rank's thread time that the tracer took, 0 to 1. */
 double tracing_share(const struct rank_totals *t);
 /* What the tracer took for the calls of one signature, but for slow paths. */
 double sig_tracing_ns(const struct process *p, const struct sig *sig);

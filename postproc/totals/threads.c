@@ -46,11 +46,6 @@ static void sum_thread(const struct process *p, uint32_t i, bool began, double r
 	t->useful_ns = fmax(0, t->span_ns - t->mpi_ns - t->tracing_ns);
 }
 
-bool thread_called(const struct process *p, uint32_t thread, uint64_t calls)
-{
-	return calls > 0 || rank_open_ns(p, thread) > 0;
-}
-
 struct thread_totals *threads_of(const struct step *s, const struct process *p, double region_ns)
 {
 	struct thread_totals *of = calloc(p->threads.n + 1, sizeof(*of));
