@@ -44,13 +44,18 @@ def in_trace(step):
 
 
 def unended(all_samples):
-    """Ticks in the call that the first thread was in at the last sample."""
-    age = 0
+    """Ticks of the first thread in a call that samples saw and no total has: the one that it was in at the last sample, and what it was
+    seen in one that had ended then, where it was killed before that came to the totals."""
+    age = owed = 0
     for before, sample in zip([None] + all_samples, all_samples):
         for thread in sample['processes'][0]['threads'][:1]:
-            still = age + sample['tick'] - before['tick'] if before and 'still' in thread else 0
-            age = thread['open']['age_ticks'] if 'open' in thread else still
-    return age
+            if before and 'still' in thread:
+                age += sample['tick'] - before['tick']
+            else:
+                owed += age
+                age = thread['open']['age_ticks'] if 'open' in thread else 0
+            owed -= min(owed, sum(ticks for _, _, ticks in thread['totals']))
+    return age + owed
 
 
 def begin(place, program, *words, ranks=1, env=None):
@@ -81,8 +86,8 @@ def running(step, program):
 
 
 def while_it_runs(path):
-    """Those in which a rank has come out of MPI_Init."""
-    return [s for s in samples(path)[0] if any(p['state'] == RUNNING for p in s['processes'])]
+    """Those in which a rank has come out of MPI_Init and has gone on since the one before."""
+    return [s for s in samples(path)[0] if any(p['state'] == RUNNING and p['threads'] and p['threads'][0]['totals'] for p in s['processes'])]
 
 
 def killed(t, place, program, name, agents=1, env=None, budget=64 << 20, **layout):
