@@ -463,15 +463,35 @@ static int run_on(struct whatif *x, struct mpix_file *const *files, unsigned nfi
 	return code;
 }
 
+/* By that name there may be another one by now: it was analysed again. */
+static bool are_same(const struct mpix_file *a, const struct mpix_file *b)
+{
+	return mpix_info(a)->ranks == mpix_info(b)->ranks && mpix_info(a)->lanes == mpix_info(b)->lanes &&
+	       mpix_groups(a) == mpix_groups(b) && mpix_windows(a) == mpix_windows(b) &&
+	       strcmp(mpix_analysis(a), mpix_analysis(b)) == 0;
+}
+
+/* As often as there are threads, if it stays the same. Returns how many. */
+static unsigned open_all(const char *path, struct mpix_file *files[FILES_MAX], struct error *e)
+{
+	unsigned n = 0, threads = pool_threads();
+	while (n < threads && n < FILES_MAX && mpix_open(path, &files[n], e) == 0) {
+		if (n > 0 && !are_same(files[0], files[n])) {
+			mpix_close(files[n]);
+			break;
+		}
+		n++;
+	}
+	return n;
+}
+
 static int whatif(int argc, char **argv)
 {
 	struct whatif x = {0};
 	struct mpix_file *files[FILES_MAX];
 	struct error e;
-	unsigned n = 0, threads = pool_threads();
 	int code = parse(&x, argc, argv);
-	while (code == 0 && n < threads && n < FILES_MAX && mpix_open(x.path, &files[n], &e) == 0)
-		n++;
+	unsigned n = code == 0 ? open_all(x.path, files, &e) : 0;
 	if (code == 0 && n == 0) {
 		fprintf(stderr, "mpitrace whatif: %s\n", e.text);
 		code = EXIT_BAD_INPUT;

@@ -2,8 +2,11 @@
 """whatif.py - `mpitrace whatif` on a traced program: what is asked is answered, what cannot be is one line. How near predictions come
 is for tests/unit/replay.c, where times are known, and for tests/bench/whatif.py."""
 import json
+import os
 import re
 import subprocess
+import tempfile
+import threading
 
 from trace import FLAVOURS, MPITRACE, Place, Tests
 
@@ -31,6 +34,35 @@ def died(t, place):
     t.check('which calls are a part of', said['calls_s'] < said['recorded_s'] / 2 and abs(said['covered'] - said['calls_s'] / said['recorded_s']) < 1e-9, said)
     t.check('no gain is more than that', all(abs(c['gain']) <= said['covered'] for c in said['choices']) and said['choices'], said)
     t.check('as it is said', re.search(r'^Calls end after .* of it, [\d.]+ %: ', text, re.MULTILINE), text)
+
+
+def generated(place, ranks):
+    raw, mpix = '%s/raw%d' % (place, ranks), '%s/of%d.mpix' % (place, ranks)
+    subprocess.run([os.environ['GENERATE'], '--pattern', 'halo', '--ranks', str(ranks), '--nodes', '2', '--events-per-rank', '600', '-o', raw],
+                   check=True, capture_output=True)
+    subprocess.run([MPITRACE, 'analyze', raw, '-o', mpix], check=True, capture_output=True)
+    return mpix
+
+
+def replaced(t):
+    """It is opened once for each thread, and each time there may be another trace by that name."""
+    with tempfile.TemporaryDirectory() as place:
+        mpix, over = [generated(place, ranks) for ranks in (4, 64)], threading.Event()
+        wanted = [whatif(path, '--balance').stdout for path in mpix]
+
+        def swap():
+            for i in range(1 << 30):
+                if over.is_set():
+                    break
+                os.symlink(mpix[i % 2], place + '/next')
+                os.replace(place + '/next', place + '/one.mpix')
+        os.symlink(mpix[0], place + '/one.mpix')
+        other = threading.Thread(target=swap)
+        other.start()
+        said = [whatif(place + '/one.mpix', '--balance') for _ in range(40)]
+        over.set()
+        other.join()
+        t.equal('a trace that is replaced while it is read: either the one or the other', [x for x in said if x.returncode != 0 or x.stdout not in wanted], [])
 
 
 def meanwhile(t, flavour):
@@ -102,6 +134,7 @@ def main():
         refused(t, 'a network of nothing', 2, 'above 0', mpix, '--network', '0x')
         refused(t, 'no file', 3, 'cannot open', place.dir + '/none.mpix')
         refused(t, 'a file that is none', 3, 'mended', place.dir + '/mended')
+    replaced(t)
     t.end()
 
 
